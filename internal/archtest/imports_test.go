@@ -41,17 +41,15 @@ var allowed = map[string]struct {
 
 	"internal/endpoints/assign": {append(of("endpoints/publish", "settings", "endpoints/documents", "settings/spelling"), "api/v1alpha1"), "it says who may use what; pools and targets are run elsewhere"},
 
-	"internal/endpoints/publish/manifest": {of("endpoints/inventory", "endpoints/publish"), "it translates our slices, and only translates"},
-
 	"internal/endpoints/source":                 {of("endpoints/inventory", "system"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/endpoints/source/ionos":           {of("endpoints/inventory", "wire"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/endpoints/source/kubernetes":      {of("endpoints/inventory", "kube", "wire"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/endpoints/source/ionos/ionostest": {nil, "it stands for a cloud that does not know us"},
 	"internal/endpoints/source/sourcetest":      {of("endpoints/inventory"), "the suite knows sources by their promise only"},
 
-	"internal/endpoints/store":           {of("endpoints/inventory", "endpoints/publish", "endpoints/publish/manifest", "system"), "a store holds slices; what is in them was decided before"},
-	"internal/endpoints/store/cluster":   {append(of("endpoints/inventory", "endpoints/publish", "endpoints/publish/manifest", "endpoints/assign", "kube", "wire"), "api/v1alpha1"), "a store holds slices; what is in them was decided before"},
-	"internal/endpoints/store/storetest": {of("endpoints/inventory", "endpoints/publish", "endpoints/publish/manifest"), "the suite knows stores by their promise only"},
+	"internal/endpoints/store":           {of("endpoints/inventory", "endpoints/publish", "system"), "a store holds slices; what is in them was decided before"},
+	"internal/endpoints/store/cluster":   {append(of("endpoints/inventory", "endpoints/publish", "endpoints/assign", "kube", "wire"), "api/v1alpha1"), "a store holds slices; what is in them was decided before"},
+	"internal/endpoints/store/storetest": {of("endpoints/inventory", "endpoints/publish"), "the suite knows stores by their promise only"},
 
 	"internal/endpoints/pool":                      {of("endpoints/inventory", "endpoints/filter", "endpoints/health", "endpoints/guard", "wire"), "it decides; Services, slices and their API server are somebody else's"},
 	"internal/endpoints/writer/outbox":             {of("endpoints/inventory", "endpoints/publish", "wire"), "it says when, and sends nothing"},
@@ -63,9 +61,9 @@ var allowed = map[string]struct {
 	"internal/endpoints/metrics":                   {append(of("endpoints/inventory", "endpoints/health", "endpoints/guard", "endpoints/publish", "endpoints/documents", "endpoints/assign", "endpoints/pool", "endpoints/writer", "endpoints/findings", "endpoints/controller"), "api/v1alpha1"), "it counts what the engine and its parts did and decides nothing"},
 	"internal/endpoints/events":                    {of("endpoints/publish", "endpoints/findings", "kube", "wire"), "it delivers what the engine announces"},
 	"internal/endpoints/page":                      {of("wire", "endpoints/inventory", "endpoints/guard", "endpoints/report"), "it serves what others made and decides nothing"},
-	"internal/endpoints/preflight":                 {append(of("wire", "endpoints/inventory", "settings", "settings/spelling", "endpoints/documents", "endpoints/assign", "endpoints/filter", "endpoints/publish", "endpoints/publish/manifest", "kube"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
+	"internal/endpoints/preflight":                 {append(of("wire", "endpoints/inventory", "settings", "settings/spelling", "endpoints/documents", "endpoints/assign", "endpoints/filter", "endpoints/publish", "kube"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
 	"internal/endpoints/controller":                {append(of("wire", "endpoints/inventory", "endpoints/documents", "endpoints/assign", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/publish", "settings/spelling", "endpoints/pool", "endpoints/writer/outbox", "endpoints/writer", "endpoints/findings"), "api/v1alpha1"), "it starts and ends what package assign says; sources and checks come from outside"},
-	"internal/endpoints/cli": {append(of("endpoints/inventory", "system", "wire", "settings", "commandline", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/publish", "endpoints/publish/manifest",
+	"internal/endpoints/cli": {append(of("endpoints/inventory", "system", "wire", "settings", "commandline", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/publish",
 		"endpoints/source", "endpoints/source/ionos", "endpoints/source/kubernetes",
 		"endpoints/store", "endpoints/store/cluster", "kube", "endpoints/pool", "endpoints/writer", "kube/lease", "endpoints/report", "endpoints/metrics", "endpoints/events", "endpoints/page", "endpoints/documents", "endpoints/documents/environment", "endpoints/documents/folder", "endpoints/documents/objects", "endpoints/assign", "endpoints/controller", "endpoints/findings", "endpoints/preflight", "settings/spelling"), "api/v1alpha1"), "it is the only package that knows every adapter"},
 
@@ -88,7 +86,7 @@ var allowed = map[string]struct {
 
 	"internal/views/certificates": {append(of("kube"), "api/fleet/v1alpha1"), "it makes certificates and stores them; whoever has one reads it too"},
 
-	"internal/endpoints/store/storetest/apiserver": {append(of("endpoints/inventory", "endpoints/publish", "endpoints/publish/manifest", "endpoints/store/storetest"), "test/controlplane"), "it puts the suite on a real API server"},
+	"internal/endpoints/store/storetest/apiserver": {append(of("endpoints/inventory", "endpoints/publish", "endpoints/store/storetest"), "test/controlplane"), "it puts the suite on a real API server"},
 
 	"examples/haproxy":     {[]string{"pkg/views"}, "it is another program, which knows the client alone"},
 	"hack/demo":            {nil, "it shows the built binary from outside"},
@@ -115,7 +113,7 @@ var allowed = map[string]struct {
 	"test/faults":          {nil, "it contains tests only"},
 	"test/conformance":     {nil, "it runs the built binary from outside"},
 	"test/simulation":      {of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/controller/controllertest", "kube/lease", "endpoints/store"), "it is the world around the loop; the loop is the real one"},
-	"test/simulation/many": {of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/documents", "endpoints/assign", "endpoints/controller", "endpoints/controller/controllertest", "endpoints/publish/manifest"), "it is the world around the loops of many Services; they are the real ones"},
+	"test/simulation/many": {of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/documents", "endpoints/assign", "endpoints/controller", "endpoints/controller/controllertest"), "it is the world around the loops of many Services; they are the real ones"},
 
 	"test/traffic":         {nil, "it stands for users who do not know us"},
 	"test/traffic/load":    {[]string{"test/traffic"}, "it is the load as a program"},
@@ -213,7 +211,7 @@ var pure = struct {
 	clock     []string
 	reason    string
 }{
-	places:    []string{"internal/settings/spelling", "internal/endpoints/inventory", "internal/endpoints/filter", "internal/endpoints/guard", "internal/endpoints/publish", "internal/endpoints/publish/manifest", "internal/views/join", "internal/views/xds/resources", "internal/endpoints/documents", "internal/views/fleet/children"},
+	places:    []string{"internal/settings/spelling", "internal/endpoints/inventory", "internal/endpoints/filter", "internal/endpoints/guard", "internal/endpoints/publish", "internal/views/join", "internal/views/xds/resources", "internal/endpoints/documents", "internal/views/fleet/children"},
 	forbidden: []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"},
 	clock:     []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"},
 	reason:    "a pure stage takes values and returns values, so that a property test can drive it through any history",

@@ -15,7 +15,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
@@ -175,9 +174,9 @@ func unified(t publish.Target, current []publish.Slice, w publish.Write) (string
 
 // render returns a slice as the YAML that would be written.
 func render(t publish.Target, s publish.Slice) (string, error) {
-	object := manifest.Apply(nil, publish.Write{Operation: publish.Update, Slice: s}, t)
+	object := publish.Apply(nil, publish.Write{Operation: publish.Update, Slice: s}, t)
 	object.ResourceVersion = ""
-	rendered, err := manifest.YAML(object)
+	rendered, err := publish.YAML(object)
 	if err != nil {
 		return "", fmt.Errorf("render slice %s: %w", s.Name, err)
 	}

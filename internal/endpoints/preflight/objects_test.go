@@ -14,7 +14,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/preflight"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 // target is the Service shop/web, whose port is called http.
@@ -71,7 +70,7 @@ func TestAMistakeOfTheServiceIsFound(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			want(t, preflight.JudgeService(manifest.ServiceOf(service(test.change)), target(), test.candidates, nil), test.want...)
+			want(t, preflight.JudgeService(publish.ServiceOf(service(test.change)), target(), test.candidates, nil), test.want...)
 		})
 	}
 	want(t, preflight.JudgeService(publish.Service{}, target(), candidates, nil), "fail service-valid")
@@ -84,7 +83,7 @@ func TestContract232WhatTheDaemonTellsOfAServiceIsACheck(t *testing.T) {
 		assign.TrafficPolicyLocal: "fail service-clients", assign.TopologyIgnored: "warn service-clients",
 		assign.HeadlessPort: "warn service-clients", assign.BindingWins: "warn service-valid", assign.UnknownAnnotation: "warn service-valid",
 	} {
-		checks := preflight.JudgeService(manifest.ServiceOf(service(func(*corev1.Service) {})), target(), nil, []assign.Notice{{Reason: reason, Message: "it is so; change it"}})
+		checks := preflight.JudgeService(publish.ServiceOf(service(func(*corev1.Service) {})), target(), nil, []assign.Notice{{Reason: reason, Message: "it is so; change it"}})
 		want(t, checks, "ok service-valid", found)
 		if c := checks[1]; c.Message != "it is so" || c.Remedy != "change it" || c.Reason != reason {
 			t.Errorf("got %+v, want the words of the daemon", c)

@@ -14,7 +14,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
@@ -128,7 +127,7 @@ func (l *look) resolve() {
 		for _, object := range s.services {
 			if l.asked(s.name, object.Name) {
 				in.Services = append(in.Services, assign.Service{
-					Key: assign.Key{Namespace: s.name, Service: object.Name}, Annotations: object.Annotations, Service: manifest.ServiceOf(&object),
+					Key: assign.Key{Namespace: s.name, Service: object.Name}, Annotations: object.Annotations, Service: publish.ServiceOf(&object),
 				})
 			}
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 // judgeServices judges each Service and its slices, and says why others get nothing.
@@ -94,7 +93,7 @@ func (l *look) judgeTarget(t assign.Target) []Check {
 	if i := slices.IndexFunc(s.services, func(o corev1.Service) bool { return o.Name == t.Service }); i >= 0 {
 		object = &s.services[i]
 	}
-	service := manifest.ServiceOf(object)
+	service := publish.ServiceOf(object)
 	var checks []Check
 	if s.servicesErr == nil {
 		notices := slices.DeleteFunc(slices.Clone(l.plan.Notices), func(n assign.Notice) bool { return n.Key != t.Key })

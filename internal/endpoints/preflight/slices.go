@@ -10,7 +10,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 // judgeSlices says of each slice of the Service, and of each slice with a name of one of
@@ -18,7 +17,7 @@ import (
 func judgeSlices(service publish.Service, objects []*discoveryv1.EndpointSlice, targets []publish.Target) []Check {
 	var checks []Check
 	for _, target := range targets {
-		state := manifest.State(service, objects, target)
+		state := publish.StateOf(service, objects, target)
 		for _, s := range state.Slices {
 			checks = append(checks, SlicesOurs.ok("slice "+s.Name, "belongs to this program, %s", plural(len(s.Endpoints), "endpoint")))
 		}
@@ -30,7 +29,7 @@ func judgeSlices(service publish.Service, objects []*discoveryv1.EndpointSlice, 
 			checks = append(checks, SlicesOurs.skip("slice "+target.SliceName, "does not exist yet; the daemon will create it"))
 		}
 	}
-	for _, b := range manifest.State(service, objects, targets[0]).Beside {
+	for _, b := range publish.StateOf(service, objects, targets[0]).Beside {
 		ours := slices.ContainsFunc(targets, func(t publish.Target) bool {
 			_, _, its := t.ParseName(b.Name)
 			return its
@@ -58,7 +57,7 @@ func judgeBeside(b publish.Beside) Check {
 func (l *look) judgeKept(s *space) []Check {
 	var checks []Check
 	for _, o := range s.slices {
-		pool, key := o.Labels[manifest.LabelPool], assign.Key{Namespace: s.name, Service: o.Labels[discoveryv1.LabelServiceName]}
+		pool, key := o.Labels[publish.LabelPool], assign.Key{Namespace: s.name, Service: o.Labels[discoveryv1.LabelServiceName]}
 		_, known := l.Documents.Entry(documents.Key{Kind: v1alpha1.KindEndpointPool, Name: pool})
 		asks := slices.ContainsFunc(l.plan.Targets, func(t assign.Target) bool { return t.Key == key })
 		if o.Labels[discoveryv1.LabelManagedBy] != l.Config.Target.ManagedBy || pool == "" || known || asks || len(o.Endpoints) == 0 || !l.asked(key.Namespace, key.Service) {

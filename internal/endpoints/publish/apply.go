@@ -1,4 +1,4 @@
-package manifest
+package publish
 
 import (
 	"slices"
@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
 // Apply returns the object to send for the write. Base is the object that the
@@ -23,7 +22,7 @@ import (
 //	                                            last-change-trigger-time,
 //	                                            publish-not-ready-addresses
 //	                                            resourceVersion of the write
-func Apply(base *discoveryv1.EndpointSlice, write publish.Write, target publish.Target) *discoveryv1.EndpointSlice {
+func Apply(base *discoveryv1.EndpointSlice, write Write, target Target) *discoveryv1.EndpointSlice {
 	out := &discoveryv1.EndpointSlice{
 		TypeMeta:    metav1.TypeMeta{APIVersion: discoveryv1.SchemeGroupVersion.String(), Kind: "EndpointSlice"},
 		AddressType: addressType(write.Slice.Family),
@@ -36,7 +35,7 @@ func Apply(base *discoveryv1.EndpointSlice, write publish.Write, target publish.
 	out.ManagedFields = nil // the server keeps its own record where none is sent
 	out.Name, out.Namespace = write.Slice.Name, target.Namespace
 	out.ResourceVersion = ""
-	if write.Operation == publish.Update {
+	if write.Operation == Update {
 		out.ResourceVersion = write.Slice.Version
 	}
 	metav1.SetMetaDataLabel(&out.ObjectMeta, discoveryv1.LabelServiceName, target.Service)
@@ -58,7 +57,7 @@ func Apply(base *discoveryv1.EndpointSlice, write publish.Write, target publish.
 
 // fromMembers returns one endpoint with one address for each member, sorted. Endpoints
 // in the same state share their conditions.
-func fromMembers(slice publish.Slice) []discoveryv1.Endpoint {
+func fromMembers(slice Slice) []discoveryv1.Endpoint {
 	sorted := slice.Endpoints
 	if !slices.IsSortedFunc(sorted, inventory.CompareMembers) {
 		sorted = slices.SortedFunc(slices.Values(sorted), inventory.CompareMembers)
@@ -80,8 +79,8 @@ func fromMembers(slice publish.Slice) []discoveryv1.Endpoint {
 
 // fromPorts returns the ports, sorted, with every field set but an appProtocol that
 // the Service does not have: consumers ignore a port whose name or number is nil.
-func fromPorts(ports []publish.Port) []discoveryv1.EndpointPort {
-	sorted := slices.SortedFunc(slices.Values(ports), publish.ComparePorts)
+func fromPorts(ports []Port) []discoveryv1.EndpointPort {
+	sorted := slices.SortedFunc(slices.Values(ports), ComparePorts)
 	out := make([]discoveryv1.EndpointPort, 0, len(sorted))
 	for _, port := range sorted {
 		converted := discoveryv1.EndpointPort{

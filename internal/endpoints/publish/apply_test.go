@@ -1,4 +1,4 @@
-package manifest_test
+package publish_test
 
 import (
 	"errors"
@@ -15,13 +15,12 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 func TestContract20AWriteCarriesLabelsOwnerTriggerAndVersion(t *testing.T) {
 	write := update(slice())
 	write.Trigger = write.Trigger.In(time.FixedZone("CET", 3600))
-	got := manifest.Apply(nil, write, target())
+	got := publish.Apply(nil, write, target())
 	want := metav1.ObjectMeta{
 		Name: "web-remote", Namespace: "default", ResourceVersion: "7",
 		Labels: map[string]string{
@@ -40,7 +39,7 @@ func TestContract20AWriteCarriesLabelsOwnerTriggerAndVersion(t *testing.T) {
 
 func TestContract19AnEndpointHasOneAddressAllConditionsAndNothingElse(t *testing.T) {
 	yes, no := new(true), new(false)
-	got := manifest.Apply(nil, update(slice()), target())
+	got := publish.Apply(nil, update(slice()), target())
 	want := []discoveryv1.Endpoint{
 		{Addresses: []string{"10.0.0.2"}, Conditions: conditions(yes, yes, no), Zone: new("zone-1")},
 		{Addresses: []string{"10.0.0.10"}, Conditions: conditions(no, yes, yes)},
@@ -59,7 +58,7 @@ func TestContract19AnEndpointHasOneAddressAllConditionsAndNothingElse(t *testing
 }
 
 func TestACreateCarriesNoVersion(t *testing.T) {
-	got := manifest.Apply(nil, publish.Write{Operation: publish.Create, Slice: slice()}, target())
+	got := publish.Apply(nil, publish.Write{Operation: publish.Create, Slice: slice()}, target())
 	if got.ResourceVersion != "" {
 		t.Errorf("got resourceVersion %q, want none", got.ResourceVersion)
 	}
@@ -74,7 +73,7 @@ func TestContract23WhatIsForeignSurvivesAWriteAndTheBaseStays(t *testing.T) {
 	base.OwnerReferences = append(base.OwnerReferences, base.OwnerReferences[1])
 	before := base.DeepCopy()
 
-	got := manifest.Apply(base, update(slice()), target())
+	got := publish.Apply(base, update(slice()), target())
 
 	want := adorned()
 	want.ManagedFields = nil
@@ -91,7 +90,7 @@ func TestContract23WhatIsForeignSurvivesAWriteAndTheBaseStays(t *testing.T) {
 func TestAWriteWithoutATriggerKeepsTheOldOne(t *testing.T) {
 	write := update(slice())
 	write.Trigger = time.Time{}
-	got := manifest.Apply(object(), write, target()).Annotations[corev1.EndpointsLastChangeTriggerTime]
+	got := publish.Apply(object(), write, target()).Annotations[corev1.EndpointsLastChangeTriggerTime]
 	if want := "2026-01-02T03:04:05.000000678Z"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -106,8 +105,8 @@ func TestContract17TheSameStateGivesTheSameBytes(t *testing.T) {
 	shuffled.Endpoints = []inventory.Member{slice().Endpoints[2], slice().Endpoints[0], slice().Endpoints[1]}
 	inputs := slices.Clone(shuffled.Endpoints)
 
-	want := mustYAML(t, manifest.Apply(nil, update(sorted), target()))
-	got := mustYAML(t, manifest.Apply(nil, update(shuffled), target()))
+	want := mustYAML(t, publish.Apply(nil, update(sorted), target()))
+	got := mustYAML(t, publish.Apply(nil, update(shuffled), target()))
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("YAML (-want +got):\n%s", diff)
 	}
@@ -209,7 +208,7 @@ func TestContract21AWriteIsFencedByWhatIsKnown(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			err := manifest.Fence(test.base, test.write, target())
+			err := publish.Fence(test.base, test.write, target())
 			if (err == nil) != test.ok || errors.Is(err, publish.ErrConflict) != test.conflict {
 				t.Errorf("got %v; want ok %v, conflict %v", err, test.ok, test.conflict)
 			}
@@ -238,17 +237,17 @@ func TestContract25WhatMattersOfAServiceIsTold(t *testing.T) {
 			{Name: "odd", Protocol: publish.TCP},
 		},
 	}
-	if diff := cmp.Diff(want, manifest.ServiceOf(o)); diff != "" {
+	if diff := cmp.Diff(want, publish.ServiceOf(o)); diff != "" {
 		t.Errorf("service (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(publish.Service{}, manifest.ServiceOf(nil)); diff != "" {
+	if diff := cmp.Diff(publish.Service{}, publish.ServiceOf(nil)); diff != "" {
 		t.Errorf("no service (-want +got):\n%s", diff)
 	}
 }
 
 func mustYAML(t *testing.T, objects ...*discoveryv1.EndpointSlice) string {
 	t.Helper()
-	out, err := manifest.YAML(objects...)
+	out, err := publish.YAML(objects...)
 	if err != nil {
 		t.Fatal(err)
 	}

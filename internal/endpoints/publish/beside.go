@@ -1,4 +1,4 @@
-package manifest
+package publish
 
 import (
 	"cmp"
@@ -6,8 +6,6 @@ import (
 	"slices"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
 // mirrorer is the controller of Kubernetes that copies the Endpoints object of a
@@ -17,13 +15,13 @@ const mirrorer = "endpointslicemirroring-controller.k8s.io"
 // ToBeside returns what the object publishes beside our slices; nothing is
 // published, and Endpoints is 0, when it is ours by name, is of another Service,
 // or is empty.
-func ToBeside(object *discoveryv1.EndpointSlice, target publish.Target) publish.Beside {
+func ToBeside(object *discoveryv1.EndpointSlice, target Target) Beside {
 	_, _, ours := target.ParseName(object.Name)
 	if ours || object.Labels[discoveryv1.LabelServiceName] != target.Service {
-		return publish.Beside{}
+		return Beside{}
 	}
 	manager := object.Labels[discoveryv1.LabelManagedBy]
-	beside := publish.Beside{Name: object.Name, Manager: bounded(manager), Endpoints: len(object.Endpoints)}
+	beside := Beside{Name: object.Name, Manager: bounded(manager), Endpoints: len(object.Endpoints)}
 	count := fmt.Sprintf("%d endpoints", beside.Endpoints)
 	if beside.Endpoints == 1 {
 		count = "1 endpoint"
@@ -35,7 +33,7 @@ func ToBeside(object *discoveryv1.EndpointSlice, target publish.Target) publish.
 
 // remedy says where the slice comes from and how to remove it. Until our own slices
 // hold what is needed, the other one may be all that serves.
-func remedy(b publish.Beside, target publish.Target) string {
+func remedy(b Beside, target Target) string {
 	const first = "once the slices of this daemon hold the ready endpoints that are needed, "
 	switch b.Manager {
 	case mirrorer:
@@ -50,18 +48,18 @@ func remedy(b publish.Beside, target publish.Target) string {
 	return fmt.Sprintf("it is managed by %q: %sstop that from managing slices of this Service, then delete the slice if it is still there", b.Manager, first)
 }
 
-// Beside returns those that publish anything, sorted by name; none for a Service
+// BesideOf returns those that publish anything, sorted by name; none for a Service
 // with a selector, whose slices are those of Kubernetes.
-func Beside(service publish.Service, found []publish.Beside) []publish.Beside {
+func BesideOf(service Service, found []Beside) []Beside {
 	if service.HasSelector {
 		return nil
 	}
-	var counts []publish.Beside
+	var counts []Beside
 	for _, b := range found {
 		if b.Endpoints > 0 {
 			counts = append(counts, b)
 		}
 	}
-	slices.SortFunc(counts, func(a, b publish.Beside) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(counts, func(a, b Beside) int { return cmp.Compare(a.Name, b.Name) })
 	return counts
 }

@@ -1,4 +1,4 @@
-package manifest_test
+package publish_test
 
 import (
 	"strings"
@@ -7,7 +7,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 func TestWhatPublishesBesideOursIsNamedWithTheSafeRemedy(t *testing.T) {
@@ -30,7 +29,7 @@ func TestWhatPublishesBesideOursIsNamedWithTheSafeRemedy(t *testing.T) {
 			if test.manager == "" {
 				delete(o.Labels, discoveryv1.LabelManagedBy)
 			}
-			got := manifest.ToBeside(o, target())
+			got := publish.ToBeside(o, target())
 			if got.Name != o.Name || got.Manager != test.manager || got.Endpoints != len(o.Endpoints) {
 				t.Errorf("got %+v, want %s of %q with %d endpoints", got, o.Name, test.manager, len(o.Endpoints))
 			}
@@ -60,7 +59,7 @@ func TestWhatIsOursOrPublishesNothingIsNotBeside(t *testing.T) {
 		o := object()
 		o.Name = "web-x7f2k"
 		change(o)
-		if got := manifest.Beside(publish.Service{}, []publish.Beside{manifest.ToBeside(o, target())}); len(got) != 0 {
+		if got := publish.BesideOf(publish.Service{}, []publish.Beside{publish.ToBeside(o, target())}); len(got) != 0 {
 			t.Errorf("%s: got %+v, want none", name, got)
 		}
 	}
@@ -68,7 +67,7 @@ func TestWhatIsOursOrPublishesNothingIsNotBeside(t *testing.T) {
 
 func TestWhatIsBesideIsSorted(t *testing.T) {
 	found := []publish.Beside{{Name: "c", Endpoints: 1}, {Name: "a", Endpoints: 1}, {Name: "b", Endpoints: 1}}
-	got := manifest.Beside(publish.Service{}, found)
+	got := publish.BesideOf(publish.Service{}, found)
 	if len(got) != 3 || got[0].Name != "a" || got[1].Name != "b" || got[2].Name != "c" || found[0].Name != "c" {
 		t.Errorf("got %v, want them by name and the input left alone", got)
 	}

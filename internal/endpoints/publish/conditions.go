@@ -1,4 +1,4 @@
-package manifest
+package publish
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ import (
 // Service asks for publishNotReadyAddresses. It says how the conditions are to be
 // read, so that a restart changes no member's state although the Service's field
 // was switched meanwhile.
-const publishNotReady = Prefix + "publish-not-ready-addresses"
+const publishNotReady = LabelPrefix + "publish-not-ready-addresses"
 
 // conditionsOf returns the conditions written for a state. All three are always
 // written: consumers disagree on what nil means. With notReadyToo, ready is true

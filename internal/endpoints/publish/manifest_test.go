@@ -1,4 +1,4 @@
-package manifest_test
+package publish_test
 
 import (
 	"net/netip"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 const (
@@ -49,7 +48,7 @@ func update(s publish.Slice) publish.Write {
 
 // object is what a server holds after slice was written.
 func object() *discoveryv1.EndpointSlice {
-	return manifest.Apply(nil, update(slice()), target())
+	return publish.Apply(nil, update(slice()), target())
 }
 
 // adorned is object with what others and the server add to it.

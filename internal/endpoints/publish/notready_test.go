@@ -1,4 +1,4 @@
-package manifest_test
+package publish_test
 
 import (
 	"net/netip"
@@ -11,14 +11,13 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 func TestContract19WithPublishNotReadyAllAreReadyAndServingSaysWhatPasses(t *testing.T) {
 	yes, no := new(true), new(false)
 	s := slice()
 	s.PublishNotReady = true
-	got := manifest.Apply(object(), update(s), target())
+	got := publish.Apply(object(), update(s), target())
 	want := []discoveryv1.Endpoint{
 		{Addresses: []string{"10.0.0.2"}, Conditions: conditions(yes, yes, no), Zone: new("zone-1")},
 		{Addresses: []string{"10.0.0.10"}, Conditions: conditions(yes, yes, yes)},
@@ -30,7 +29,7 @@ func TestContract19WithPublishNotReadyAllAreReadyAndServingSaysWhatPasses(t *tes
 	if got.Annotations[notReadyToo] != "true" {
 		t.Errorf("got annotations %v, want one that says how to read them", got.Annotations)
 	}
-	off := manifest.Apply(got, update(slice()), target())
+	off := publish.Apply(got, update(slice()), target())
 	if diff := cmp.Diff(object(), off); diff != "" {
 		t.Errorf("switched off again (-want +got):\n%s", diff)
 	}
@@ -56,7 +55,7 @@ func TestWithPublishNotReadyOddConditionsReadByServing(t *testing.T) {
 		o.Endpoints = o.Endpoints[:1]
 		o.Annotations[notReadyToo] = "true"
 		o.Endpoints[0].Conditions = test.conditions
-		got, _ := manifest.ToSlice(o, target())
+		got, _ := publish.ToSlice(o, target())
 		if got.Endpoints[0].State != test.want || (got.Drift == "") != test.clean || !got.PublishNotReady {
 			t.Errorf("%s: got state %v, drift %q; want state %v, drift %t",
 				test.conditions.String(), got.Endpoints[0].State, got.Drift, test.want, !test.clean)
@@ -92,9 +91,9 @@ func anySlice(t *rapid.T) publish.Slice {
 func TestContract18AnySliceReadsBackAsItselfWhateverWasWrittenBefore(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, want := anySlice(t), anySlice(t)
-		base := manifest.Apply(nil, publish.Write{Operation: publish.Create, Slice: before}, target())
+		base := publish.Apply(nil, publish.Write{Operation: publish.Create, Slice: before}, target())
 		base.ResourceVersion = "7"
-		got, refusal := manifest.ToSlice(manifest.Apply(base, publish.Write{Operation: publish.Update, Slice: want}, target()), target())
+		got, refusal := publish.ToSlice(publish.Apply(base, publish.Write{Operation: publish.Update, Slice: want}, target()), target())
 		if refusal != nil {
 			t.Fatalf("refused: %s", refusal.Message)
 		}
@@ -110,11 +109,11 @@ func TestContract28ARestartWhileTheFieldIsSwitchedChangesNoState(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		published := anySlice(t)
 		published.Owner = serviceUID
-		object := manifest.Apply(nil, publish.Write{Operation: publish.Create, Slice: published}, target())
+		object := publish.Apply(nil, publish.Write{Operation: publish.Create, Slice: published}, target())
 		object.ResourceVersion = "7"
 		service := publish.Service{UID: serviceUID, PublishNotReady: !published.PublishNotReady}
 		service.Ports = []publish.ServicePort{{Name: "http", Protocol: publish.TCP, Port: 80}}
-		state := manifest.State(service, []*discoveryv1.EndpointSlice{object}, target())
+		state := publish.StateOf(service, []*discoveryv1.EndpointSlice{object}, target())
 		recovered := publish.Published(state)
 		if diff := cmp.Diff(published.Endpoints, recovered, equateAddresses); diff != "" && len(recovered)+len(published.Endpoints) > 0 {
 			t.Fatalf("members (-published +recovered):\n%s", diff)

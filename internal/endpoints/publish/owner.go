@@ -1,10 +1,8 @@
-package manifest
+package publish
 
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
 // The ownerReference lets the garbage collector remove the slices with their
@@ -14,13 +12,13 @@ import (
 
 // ownsSlice reports whether the reference names the target's Service, of
 // whatever UID: one with another UID is left over from an earlier Service.
-func ownsSlice(reference metav1.OwnerReference, target publish.Target) bool {
+func ownsSlice(reference metav1.OwnerReference, target Target) bool {
 	return reference.APIVersion == "v1" && reference.Kind == "Service" && reference.Name == target.Service
 }
 
 // toOwner returns the UID in the reference to the target's Service, empty when
-// there is none. Whether it is the UID of today's Service is for publish.Diff.
-func toOwner(references []metav1.OwnerReference, target publish.Target, found *drift) string {
+// there is none. Whether it is the UID of today's Service is for Diff.
+func toOwner(references []metav1.OwnerReference, target Target, found *drift) string {
 	var owners []string
 	for _, reference := range references {
 		if !ownsSlice(reference, target) {
@@ -45,7 +43,7 @@ func toOwner(references []metav1.OwnerReference, target publish.Target, found *d
 
 // withOwner returns the references with exactly one to the target's Service, at
 // the place where the first one stood. The others stay.
-func withOwner(references []metav1.OwnerReference, uid string, target publish.Target) []metav1.OwnerReference {
+func withOwner(references []metav1.OwnerReference, uid string, target Target) []metav1.OwnerReference {
 	ours := metav1.OwnerReference{APIVersion: "v1", Kind: "Service", Name: target.Service, UID: types.UID(uid)}
 	out := make([]metav1.OwnerReference, 0, len(references)+1)
 	placed := false

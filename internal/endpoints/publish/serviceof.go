@@ -1,4 +1,4 @@
-package manifest
+package publish
 
 import (
 	"slices"
@@ -6,16 +6,14 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
 // ServiceOf returns what matters of a Service; nil means that there is none.
-func ServiceOf(object *corev1.Service) publish.Service {
+func ServiceOf(object *corev1.Service) Service {
 	if object == nil {
-		return publish.Service{}
+		return Service{}
 	}
-	service := publish.Service{
+	service := Service{
 		UID:          string(object.UID),
 		Deleting:     object.DeletionTimestamp != nil,
 		HasSelector:  len(object.Spec.Selector) > 0,
@@ -25,9 +23,9 @@ func ServiceOf(object *corev1.Service) publish.Service {
 		Traits:          traitsOf(object),
 	}
 	for _, port := range object.Spec.Ports {
-		out := publish.ServicePort{Name: port.Name, Protocol: publish.Protocol(port.Protocol), Port: portNumber(port.Port)}
+		out := ServicePort{Name: port.Name, Protocol: Protocol(port.Protocol), Port: portNumber(port.Port)}
 		if out.Protocol == "" {
-			out.Protocol = publish.TCP
+			out.Protocol = TCP
 		}
 		if port.TargetPort.Type == intstr.Int {
 			out.TargetPort = portNumber(port.TargetPort.IntVal)
@@ -44,9 +42,9 @@ func TopologyAnnotations() []string {
 }
 
 // traitsOf returns what else of a Service matters to its clients.
-func traitsOf(object *corev1.Service) publish.Traits {
+func traitsOf(object *corev1.Service) Traits {
 	spec := &object.Spec
-	traits := publish.Traits{
+	traits := Traits{
 		IPv4:     slices.Contains(spec.IPFamilies, corev1.IPv4Protocol),
 		IPv6:     slices.Contains(spec.IPFamilies, corev1.IPv6Protocol),
 		Headless: spec.ClusterIP == corev1.ClusterIPNone,

@@ -1,4 +1,4 @@
-package manifest
+package publish
 
 import (
 	"fmt"
@@ -8,12 +8,11 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
 // Stored holds what the API server answered to a write against what was sent. Where they
-// differ in what is ours, the error wraps publish.ErrStoredOtherwise and names a difference.
-func Stored(answer *discoveryv1.EndpointSlice, write publish.Write, target publish.Target) error {
+// differ in what is ours, the error wraps ErrStoredOtherwise and names a difference.
+func Stored(answer *discoveryv1.EndpointSlice, write Write, target Target) error {
 	is, refusal := ToSlice(answer, target)
 	why := ""
 	switch want := write.Slice; {
@@ -33,7 +32,7 @@ func Stored(answer *discoveryv1.EndpointSlice, write publish.Write, target publi
 		why = "the annotation " + publishNotReady + " is another one"
 	}
 	return fmt.Errorf("%w: %s; look for an admission policy or a webhook that changes EndpointSlices, and exempt slices with the label %s=%s",
-		publish.ErrStoredOtherwise, why, discoveryv1.LabelManagedBy, target.ManagedBy)
+		ErrStoredOtherwise, why, discoveryv1.LabelManagedBy, target.ManagedBy)
 }
 
 // difference names the first endpoint that is another one.
@@ -47,15 +46,15 @@ func difference(is, want []inventory.Member) string {
 	return "the zone of an endpoint is another one"
 }
 
-// mostNamed is how many ports a message names.
-const mostNamed = 5
+// mostNamedPorts is how many ports a message names.
+const mostNamedPorts = 5
 
-func ports(all []publish.Port) string {
+func ports(all []Port) string {
 	var names []string
-	for _, p := range all[:min(len(all), mostNamed)] {
+	for _, p := range all[:min(len(all), mostNamedPorts)] {
 		names = append(names, strings.TrimSpace(fmt.Sprintf("%q %d/%s %s", bounded(p.Name), p.Number, p.Protocol, bounded(p.AppProtocol))))
 	}
-	if more := len(all) - mostNamed; more > 0 {
+	if more := len(all) - mostNamedPorts; more > 0 {
 		names = append(names, fmt.Sprintf("%d more", more))
 	}
 	return "[" + strings.Join(names, ", ") + "]"

@@ -1,4 +1,4 @@
-package manifest_test
+package publish_test
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 func TestContract171AnAnswerThatDiffersInWhatIsOursNamesTheDifference(t *testing.T) {
@@ -29,9 +28,9 @@ func TestContract171AnAnswerThatDiffersInWhatIsOursNamesTheDifference(t *testing
 		"the owner":            {func(o *discoveryv1.EndpointSlice) { o.OwnerReferences[0].UID = "x" }, `names the UID "x"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := manifest.Apply(nil, write, target())
+			answer := publish.Apply(nil, write, target())
 			test.change(answer)
-			err := manifest.Stored(answer, write, target())
+			err := publish.Stored(answer, write, target())
 			if test.want == "" {
 				if err != nil {
 					t.Errorf("got %v, want nothing", err)

@@ -1,4 +1,4 @@
-package manifest
+package publish
 
 import (
 	"net/netip"
@@ -7,11 +7,10 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
 // toMembers returns the members of the slice, each once, sorted by address.
-func toMembers(object *discoveryv1.EndpointSlice, family publish.Family, found *drift) []inventory.Member {
+func toMembers(object *discoveryv1.EndpointSlice, family Family, found *drift) []inventory.Member {
 	notReadyToo := object.Annotations[publishNotReady] == "true"
 	out := make([]inventory.Member, 0, len(object.Endpoints))
 	at := make(map[netip.Addr]int, len(object.Endpoints))
@@ -37,7 +36,7 @@ func toMembers(object *discoveryv1.EndpointSlice, family publish.Family, found *
 
 // toMember returns the member of one endpoint, and false when it has no address
 // that a slice of this family may hold.
-func toMember(endpoint *discoveryv1.Endpoint, family publish.Family, notReadyToo bool, found *drift) (inventory.Member, bool) {
+func toMember(endpoint *discoveryv1.Endpoint, family Family, notReadyToo bool, found *drift) (inventory.Member, bool) {
 	if len(endpoint.Addresses) != 1 {
 		found.add("an endpoint has %d addresses", len(endpoint.Addresses))
 	}
@@ -46,7 +45,7 @@ func toMember(endpoint *discoveryv1.Endpoint, family publish.Family, notReadyToo
 	}
 	text := endpoint.Addresses[0]
 	address, err := netip.ParseAddr(text)
-	if err != nil || address.Is4In6() || address.Zone() != "" || publish.FamilyOf(address) != family {
+	if err != nil || address.Is4In6() || address.Zone() != "" || FamilyOf(address) != family {
 		found.add("%q is not an %s address", bounded(text), family)
 		return inventory.Member{}, false
 	}

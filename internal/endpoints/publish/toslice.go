@@ -1,4 +1,4 @@
-package manifest
+package publish
 
 import (
 	"fmt"
@@ -7,18 +7,16 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
-// Prefix is what the names of our labels and annotations begin with, and LabelPool is
+// LabelPrefix is what the names of our labels and annotations begin with, and LabelPool is
 // the label of a slice that names the pool it is filled from.
 const (
-	Prefix    = "endpoints.ablmnzde.github.io/"
-	LabelPool = Prefix + "pool"
+	LabelPrefix = "endpoints.ablmnzde.github.io/"
+	LabelPool   = LabelPrefix + "pool"
 )
 
-// ToSlice returns what the object says in the words of package publish, or a
+// ToSlice returns what the object says in the words of this package, or a
 // refusal when the object has a name of the target but is not ours to touch:
 //
 //	managed-by  service-name  addressType    result
@@ -27,13 +25,13 @@ const (
 //	ours        ours or none  does not fit   refusal: it cannot be changed
 //	ours        ours or none  fits the name  slice, with drift if need be
 //
-// What publish.Slice cannot express is named in its Drift. What is irregular is
+// What Slice cannot express is named in its Drift. What is irregular is
 // read as consumers read it, so that reading a slice never takes a working backend
 // away.
-func ToSlice(object *discoveryv1.EndpointSlice, target publish.Target) (publish.Slice, *publish.Refusal) {
+func ToSlice(object *discoveryv1.EndpointSlice, target Target) (Slice, *Refusal) {
 	family, _, _ := target.ParseName(object.Name)
 	if refusal := refuse(object, target, family); refusal != nil {
-		return publish.Slice{}, refusal
+		return Slice{}, refusal
 	}
 	var found drift
 	if got := object.Labels[discoveryv1.LabelServiceName]; got != target.Service {
@@ -46,14 +44,14 @@ func ToSlice(object *discoveryv1.EndpointSlice, target publish.Target) (publish.
 	if annotated && notReadyToo != "true" {
 		found.add("annotation %s is %q, not %q", publishNotReady, bounded(notReadyToo), "true")
 	}
-	slice := publish.Slice{
+	slice := Slice{
 		Name:      object.Name,
 		Family:    family,
 		Owner:     toOwner(object.OwnerReferences, target, &found),
 		Endpoints: toMembers(object, family, &found),
 		Ports:     toPorts(object.Ports, &found),
 		Version:   object.ResourceVersion,
-		Changed:   Changed(object),
+		Changed:   ChangedAt(object),
 
 		PublishNotReady: notReadyToo == "true",
 	}
@@ -61,46 +59,46 @@ func ToSlice(object *discoveryv1.EndpointSlice, target publish.Target) (publish.
 	return slice, nil
 }
 
-// Changed is when a slice was last changed as it says itself, zero where it does not.
-func Changed(object *discoveryv1.EndpointSlice) time.Time {
+// ChangedAt is when a slice was last changed as it says itself, zero where it does not.
+func ChangedAt(object *discoveryv1.EndpointSlice) time.Time {
 	at, _ := time.Parse(time.RFC3339Nano, object.Annotations[corev1.EndpointsLastChangeTriggerTime])
 	return at
 }
 
 // refuse returns why the object is not ours to touch, or nil.
-func refuse(object *discoveryv1.EndpointSlice, target publish.Target, family publish.Family) *publish.Refusal {
+func refuse(object *discoveryv1.EndpointSlice, target Target, family Family) *Refusal {
 	service := object.Labels[discoveryv1.LabelServiceName]
 	manager, labelled := object.Labels[discoveryv1.LabelManagedBy]
 	switch {
 	case !labelled:
-		return &publish.Refusal{Name: object.Name, Message: fmt.Sprintf(
+		return &Refusal{Name: object.Name, Message: fmt.Sprintf(
 			"slice %s/%s has no label %s, so it is left alone: delete it, label it with %q, or set TARGET_ENDPOINTSLICE_NAME to another name",
 			target.Namespace, object.Name, discoveryv1.LabelManagedBy, target.ManagedBy)}
 	case manager != target.ManagedBy:
-		return &publish.Refusal{Name: object.Name, Message: fmt.Sprintf(
+		return &Refusal{Name: object.Name, Message: fmt.Sprintf(
 			"slice %s/%s is managed by %q, not by %q, so it is left alone: set TARGET_ENDPOINTSLICE_NAME to another name, or delete the slice if %q is not in use any more",
 			target.Namespace, object.Name, bounded(manager), target.ManagedBy, bounded(manager))}
 	case service != "" && service != target.Service:
-		return &publish.Refusal{Name: object.Name, Message: fmt.Sprintf(
+		return &Refusal{Name: object.Name, Message: fmt.Sprintf(
 			"slice %[1]s/%[2]s has the managed-by label of this daemon, but belongs to Service %[3]q, not to %[4]q: "+
 				"it is left alone, and its endpoints go into slices with other numbers; if two installations use this slice name, set TARGET_ENDPOINTSLICE_NAME of one of them to another name; "+
 				"if TARGET_SERVICE_NAME was changed and Service %[3]q is not in use any more, run \"kubectl -n %[1]s delete endpointslice %[2]s\"",
 			target.Namespace, object.Name, bounded(service), target.Service)}
 	case object.AddressType != addressType(family):
-		return &publish.Refusal{Name: object.Name, Message: fmt.Sprintf(
+		return &Refusal{Name: object.Name, Message: fmt.Sprintf(
 			"slice %s/%s has addressType %s instead of %s, which cannot be changed: delete the slice; it is created again",
 			target.Namespace, object.Name, object.AddressType, family)}
 	}
 	return nil
 }
 
-// Ports returns the ports of a slice as consumers read them, sorted.
-func Ports(object *discoveryv1.EndpointSlice) []publish.Port { return toPorts(object.Ports, &drift{}) }
+// PortsOf returns the ports of a slice as consumers read them, sorted.
+func PortsOf(object *discoveryv1.EndpointSlice) []Port { return toPorts(object.Ports, &drift{}) }
 
 // toPorts returns the ports, sorted; a port that a consumer would ignore is left
 // out.
-func toPorts(ports []discoveryv1.EndpointPort, found *drift) []publish.Port {
-	var out []publish.Port
+func toPorts(ports []discoveryv1.EndpointPort, found *drift) []Port {
+	var out []Port
 	for _, port := range ports {
 		if port.Port == nil || *port.Port < 1 || *port.Port > 65535 {
 			found.add("a port has no usable number")
@@ -112,23 +110,23 @@ func toPorts(ports []discoveryv1.EndpointPort, found *drift) []publish.Port {
 		if port.AppProtocol != nil && *port.AppProtocol == "" {
 			found.add("port %d has an empty appProtocol", *port.Port)
 		}
-		out = append(out, publish.Port{
+		out = append(out, Port{
 			Name:     value(port.Name, ""),
-			Protocol: publish.Protocol(value(port.Protocol, "TCP")),
+			Protocol: Protocol(value(port.Protocol, "TCP")),
 			Number:   uint16(*port.Port), // the range was checked above
 
 			AppProtocol: value(port.AppProtocol, ""),
 		})
 	}
-	if !slices.IsSortedFunc(out, publish.ComparePorts) {
+	if !slices.IsSortedFunc(out, ComparePorts) {
 		found.add("the ports are not sorted")
-		slices.SortFunc(out, publish.ComparePorts)
+		slices.SortFunc(out, ComparePorts)
 	}
 	return out
 }
 
 // addressType is the family as the API spells it.
-func addressType(family publish.Family) discoveryv1.AddressType {
+func addressType(family Family) discoveryv1.AddressType {
 	return discoveryv1.AddressType(family.String())
 }
 

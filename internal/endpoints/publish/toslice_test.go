@@ -1,4 +1,4 @@
-package manifest_test
+package publish_test
 
 import (
 	"fmt"
@@ -14,13 +14,12 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 var equateAddresses = cmpopts.EquateComparable(netip.Addr{})
 
 func TestASliceThatWasWrittenReadsBackAsItself(t *testing.T) {
-	got, refusal := manifest.ToSlice(object(), target())
+	got, refusal := publish.ToSlice(object(), target())
 	if refusal != nil {
 		t.Fatalf("refused: %s", refusal.Message)
 	}
@@ -30,7 +29,7 @@ func TestASliceThatWasWrittenReadsBackAsItself(t *testing.T) {
 }
 
 func TestWhatOthersAddToASliceIsNoDrift(t *testing.T) {
-	got, _ := manifest.ToSlice(adorned(), target())
+	got, _ := publish.ToSlice(adorned(), target())
 	if diff := cmp.Diff(slice(), got, equateAddresses); diff != "" {
 		t.Errorf("slice (-want +got):\n%s", diff)
 	}
@@ -59,7 +58,7 @@ func TestConditionsReadAsTheNearestStateAndOddOnesAreDrift(t *testing.T) {
 	for _, test := range tests {
 		o := object()
 		endpoint(o, "10.0.0.2").Conditions = test.conditions
-		got, _ := manifest.ToSlice(o, target())
+		got, _ := publish.ToSlice(o, target())
 		if got.Endpoints[0].State != test.want || (got.Drift == "") != test.clean {
 			t.Errorf("%s: got state %v, drift %q; want state %v, drift %v",
 				test.conditions.String(), got.Endpoints[0].State, got.Drift, test.want, !test.clean)
@@ -117,7 +116,7 @@ func TestWhatWeWouldNotWriteIsNamedAsDrift(t *testing.T) {
 			o := object()
 			test.edit(o)
 			before := o.DeepCopy()
-			got, refusal := manifest.ToSlice(o, target())
+			got, refusal := publish.ToSlice(o, target())
 			if refusal != nil || !strings.Contains(got.Drift, test.want) {
 				t.Errorf("got drift %q, refusal %v; want drift with %q", got.Drift, refusal, test.want)
 			}
@@ -133,7 +132,7 @@ func TestAMappedIPv4AddressIsNoMemberOfAnIPv6Slice(t *testing.T) {
 	o.Name, o.AddressType = "web-remote-ipv6", discoveryv1.AddressTypeIPv6
 	o.Endpoints = o.Endpoints[:1]
 	o.Endpoints[0].Addresses[0] = "::ffff:10.0.0.2"
-	got, _ := manifest.ToSlice(o, target())
+	got, _ := publish.ToSlice(o, target())
 	if want := `"::ffff:10.0.0.2" is not an IPv6 address`; len(got.Endpoints) != 0 || got.Drift != want {
 		t.Errorf("got endpoints %v, drift %q; want none, %q", got.Endpoints, got.Drift, want)
 	}
@@ -142,9 +141,9 @@ func TestAMappedIPv4AddressIsNoMemberOfAnIPv6Slice(t *testing.T) {
 func TestANonCanonicalAddressIsReadAndIsDrift(t *testing.T) {
 	s := publish.Slice{Name: "web-remote-ipv6", Family: publish.IPv6, Owner: serviceUID, Ports: target().Ports,
 		Endpoints: []inventory.Member{member("fd00::1", inventory.StateReady, "")}}
-	o := manifest.Apply(nil, publish.Write{Operation: publish.Create, Slice: s}, target())
+	o := publish.Apply(nil, publish.Write{Operation: publish.Create, Slice: s}, target())
 	o.Endpoints[0].Addresses[0] = "FD00:0::1"
-	got, _ := manifest.ToSlice(o, target())
+	got, _ := publish.ToSlice(o, target())
 	if diff := cmp.Diff(s.Endpoints, got.Endpoints, equateAddresses); diff != "" {
 		t.Errorf("endpoints (-want +got):\n%s", diff)
 	}
@@ -158,7 +157,7 @@ func TestAnAddressListedTwiceKeepsTheStateThatServesMore(t *testing.T) {
 	down := *endpoint(o, "10.0.0.11")
 	down.Addresses = []string{"10.0.0.2"}
 	o.Endpoints = append([]discoveryv1.Endpoint{down}, o.Endpoints...)
-	got, _ := manifest.ToSlice(o, target())
+	got, _ := publish.ToSlice(o, target())
 	if diff := cmp.Diff(slice().Endpoints, got.Endpoints, equateAddresses); diff != "" {
 		t.Errorf("endpoints (-want +got):\n%s", diff)
 	}
@@ -170,7 +169,7 @@ func TestTheTextOfADriftIsBounded(t *testing.T) {
 	for i := range 1000 {
 		o.Endpoints = append(o.Endpoints, discoveryv1.Endpoint{Addresses: []string{fmt.Sprint("node-", i)}})
 	}
-	got, _ := manifest.ToSlice(o, target())
+	got, _ := publish.ToSlice(o, target())
 	if len(got.Drift) > 500 || !strings.HasSuffix(got.Drift, "; and 998 more") {
 		t.Errorf("got a drift of %d bytes: %s", len(got.Drift), got.Drift)
 	}
@@ -198,7 +197,7 @@ func TestContract23ASliceThatIsNotOursIsRefusedWithTheRemedy(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			o := object()
 			test.edit(o)
-			_, refusal := manifest.ToSlice(o, target())
+			_, refusal := publish.ToSlice(o, target())
 			if refusal == nil {
 				t.Fatal("got no refusal")
 			}
@@ -222,7 +221,7 @@ func TestTheStateHoldsOurNamesOnlyAndIsSorted(t *testing.T) {
 	}
 	foreign := named("web-remote-3", discoveryv1.AddressTypeIPv4)
 	foreign.Labels[discoveryv1.LabelManagedBy] = "somebody"
-	got := manifest.State(publish.Service{UID: serviceUID}, []*discoveryv1.EndpointSlice{
+	got := publish.StateOf(publish.Service{UID: serviceUID}, []*discoveryv1.EndpointSlice{
 		named("web-remote-ipv6", discoveryv1.AddressTypeIPv6), named("web-remote-10", discoveryv1.AddressTypeIPv4),
 		foreign, named("web-x7f2k", discoveryv1.AddressTypeIPv4), named("web-remote-2", discoveryv1.AddressTypeIPv4),
 	}, target())

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
 
@@ -104,7 +103,7 @@ func (s *Kubectl) load(ctx context.Context, asked []string) (publish.State, erro
 	}
 	s.known = maps.Clone(found)
 	s.mu.Unlock()
-	return manifest.State(service, slices.AppendSeq(others, maps.Values(found)), target), nil
+	return publish.StateOf(service, slices.AppendSeq(others, maps.Values(found)), target), nil
 }
 
 // Write carries out one write by one run of kubectl, which prints what the server
@@ -127,14 +126,14 @@ func (s *Kubectl) Write(ctx context.Context, write publish.Write) (version strin
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known[name], s.written[name] = answer, answer
-	return answer.ResourceVersion, manifest.Stored(answer, write, s.options.Target)
+	return answer.ResourceVersion, publish.Stored(answer, write, s.options.Target)
 }
 
 func (s *Kubectl) send(ctx context.Context, base *discoveryv1.EndpointSlice, write publish.Write) (*discoveryv1.EndpointSlice, error) {
-	if err := manifest.Fence(base, write, s.options.Target); err != nil {
+	if err := publish.Fence(base, write, s.options.Target); err != nil {
 		return nil, err
 	}
-	document, err := json.Marshal(manifest.Apply(base, write, s.options.Target))
+	document, err := json.Marshal(publish.Apply(base, write, s.options.Target))
 	if err != nil {
 		return nil, fmt.Errorf("encode the manifest: %w", err)
 	}

@@ -10,7 +10,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 // slicesResource names version and group, so that no other resource of that
@@ -27,7 +26,7 @@ func (s *Kubectl) getService(ctx context.Context) (publish.Service, error) {
 	if err := json.Unmarshal(output, object); err != nil {
 		return publish.Service{}, fmt.Errorf("decode the answer of kubectl: %w", err)
 	}
-	return manifest.ServiceOf(object), nil
+	return publish.ServiceOf(object), nil
 }
 
 // getSlices returns the slices that the selector finds: those of our names, and

@@ -18,7 +18,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/storetest"
 )
@@ -47,7 +46,7 @@ func create() publish.Write {
 // answers to get.
 func loaded(t *testing.T, write string) *store.Kubectl {
 	t.Helper()
-	object := manifest.Apply(nil, create(), storetest.Target("default"))
+	object := publish.Apply(nil, create(), storetest.Target("default"))
 	object.ResourceVersion = "7"
 	list, err := json.Marshal(map[string]any{"kind": "List", "items": []*discoveryv1.EndpointSlice{object}})
 	if err != nil {
@@ -105,7 +104,7 @@ func TestContract27AWriteIsAManifestOnStandardInputAndNeverForced(t *testing.T) 
 	if err := json.Unmarshal([]byte(read("stdin")), got); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(manifest.Apply(nil, write, storetest.Target("default")), got); diff != "" {
+	if diff := cmp.Diff(publish.Apply(nil, write, storetest.Target("default")), got); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}
 	for _, variable := range []string{"KUBECONFIG=/a:/b\n", "GREETING=s3cr3t\n"} {
@@ -247,7 +246,7 @@ func TestContract21ALoadDoesNotForgetAWriteOfMeanwhile(t *testing.T) {
 		return path
 	}
 	asked, answers := pipe("asked"), pipe("answers")
-	object := manifest.Apply(nil, create(), storetest.Target("default"))
+	object := publish.Apply(nil, create(), storetest.Target("default"))
 	object.ResourceVersion = "7"
 	list, err := json.Marshal(map[string]any{"kind": "List", "items": []*discoveryv1.EndpointSlice{object}})
 	if err != nil {

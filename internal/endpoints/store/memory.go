@@ -12,7 +12,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 // MemoryOptions says what the store is for.
@@ -62,7 +61,7 @@ func (s *Memory) Load(ctx context.Context) (publish.State, error) {
 	defer s.mu.Unlock()
 	service := s.service
 	service.Ports = slices.Clone(service.Ports)
-	return manifest.State(service, s.sorted(), s.target), nil
+	return publish.StateOf(service, s.sorted(), s.target), nil
 }
 
 // Write makes one slice what the write says, prints it and returns its new version.
@@ -75,10 +74,10 @@ func (s *Memory) Write(ctx context.Context, write publish.Write) (version string
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	base := s.objects[write.Slice.Name]
-	if err := manifest.Fence(base, write, s.target); err != nil {
+	if err := publish.Fence(base, write, s.target); err != nil {
 		return "", err
 	}
-	object := manifest.Apply(base, write, s.target)
+	object := publish.Apply(base, write, s.target)
 	s.keep(object)
 	return object.ResourceVersion, s.print(write, object)
 }

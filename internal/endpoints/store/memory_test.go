@@ -18,7 +18,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/storetest"
 )
@@ -58,7 +57,7 @@ func (h *hand) PutService(object *corev1.Service) {
 	if object.DeletionTimestamp != nil && len(object.Finalizers) == 0 {
 		h.service = nil
 	}
-	h.SetService(manifest.ServiceOf(h.service))
+	h.SetService(publish.ServiceOf(h.service))
 }
 
 func (h *hand) DeleteService() {
@@ -105,7 +104,7 @@ func TestEachWritePrintsTheSliceThatItWritesBehindWhatChanged(t *testing.T) {
 	if _, err := store.Write(t.Context(), update); err != nil {
 		t.Fatal(err)
 	}
-	document, err := manifest.YAML(store.Slices()[0])
+	document, err := publish.YAML(store.Slices()[0])
 	if err != nil {
 		t.Fatal(err)
 	}

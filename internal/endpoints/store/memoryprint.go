@@ -8,7 +8,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 // maxListed is how many addresses of each kind the header line lists.
@@ -20,7 +19,7 @@ func (s *Memory) print(write publish.Write, object *discoveryv1.EndpointSlice) e
 	if s.out == nil {
 		return nil
 	}
-	document, err := manifest.YAML(object)
+	document, err := publish.YAML(object)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 // local is the API server of the local cluster. Its lock is the world's.
@@ -84,9 +83,9 @@ func (l *local) published(of wish) map[netip.Addr]inventory.State {
 		if object.Namespace != of.namespace || object.Labels[discoveryv1.LabelServiceName] != of.service {
 			continue
 		}
-		slice, _ := manifest.ToSlice(object, publish.Target{
-			Namespace: of.namespace, Service: of.service, SliceName: of.service + "." + object.Labels[manifest.LabelPool],
-			ManagedBy: managedBy, Pool: object.Labels[manifest.LabelPool],
+		slice, _ := publish.ToSlice(object, publish.Target{
+			Namespace: of.namespace, Service: of.service, SliceName: of.service + "." + object.Labels[publish.LabelPool],
+			ManagedBy: managedBy, Pool: object.Labels[publish.LabelPool],
 		})
 		for _, m := range slice.Endpoints {
 			found[m.Address] = m.State
@@ -136,8 +135,8 @@ func (h hub) Local() assign.Local {
 	for _, key := range slices.Sorted(keys(h.objects)) {
 		o := h.objects[key]
 		out.Published = append(out.Published, assign.Published{
-			Key: assign.Key{Namespace: o.Namespace, Service: o.Labels[discoveryv1.LabelServiceName]}, Slice: o.Name, Pool: o.Labels[manifest.LabelPool],
-			Ports: manifest.Ports(o), Endpoints: len(o.Endpoints),
+			Key: assign.Key{Namespace: o.Namespace, Service: o.Labels[discoveryv1.LabelServiceName]}, Slice: o.Name, Pool: o.Labels[publish.LabelPool],
+			Ports: publish.PortsOf(o), Endpoints: len(o.Endpoints),
 		})
 	}
 	return out
@@ -192,7 +191,7 @@ func (s *store) Load(ctx context.Context) (publish.State, error) {
 		}
 	}
 	slices.SortFunc(objects, func(a, b *discoveryv1.EndpointSlice) int { return s.target.CompareNames(a.Name, b.Name) })
-	state := manifest.State(service, objects, s.target)
+	state := publish.StateOf(service, objects, s.target)
 	if time.Now().Before(s.stale[s.target.Namespace]) {
 		state.Stale = errors.New("the watch has sent nothing")
 	}
@@ -235,10 +234,10 @@ func (s *store) Write(ctx context.Context, write publish.Write) (string, error) 
 	defer s.w.mu.Unlock()
 	name := s.target.Namespace + "/" + write.Slice.Name
 	base := s.objects[name]
-	if err := manifest.Fence(base, write, s.target); err != nil {
+	if err := publish.Fence(base, write, s.target); err != nil {
 		return "", err
 	}
-	object := manifest.Apply(base, write, s.target)
+	object := publish.Apply(base, write, s.target)
 	s.version++
 	object.ResourceVersion = strconv.Itoa(s.version)
 	s.objects[name] = object

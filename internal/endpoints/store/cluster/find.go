@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 )
 
@@ -22,7 +22,7 @@ const findAtOnce = 500
 func (h *Hub) Find(ctx context.Context) ([]string, error) {
 	found := make(map[string]bool)
 	empty := func() runtime.Object { return &discoveryv1.EndpointSlice{} }
-	options := metav1.ListOptions{Limit: findAtOnce, LabelSelector: discoveryv1.LabelManagedBy + "=" + h.options.ManagedBy + "," + manifest.LabelPool}
+	options := metav1.ListOptions{Limit: findAtOnce, LabelSelector: discoveryv1.LabelManagedBy + "=" + h.options.ManagedBy + "," + publish.LabelPool}
 	for {
 		list, err := h.client.Each(ctx, kube.EndpointSlices(""), options, empty, func(object runtime.Object) runtime.Object {
 			if slice, ok := object.(*discoveryv1.EndpointSlice); ok {

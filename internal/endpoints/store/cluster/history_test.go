@@ -14,7 +14,6 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/cluster"
 )
 
@@ -128,7 +127,7 @@ func (h *history) holds(target publish.Target) publish.State {
 	var service publish.Service
 	for _, o := range h.world.services {
 		if o.Namespace == target.Namespace && o.Name == target.Service {
-			service = manifest.ServiceOf(&o)
+			service = publish.ServiceOf(&o)
 		}
 	}
 	var objects []*discoveryv1.EndpointSlice
@@ -137,7 +136,7 @@ func (h *history) holds(target publish.Target) publish.State {
 			objects = append(objects, &o)
 		}
 	}
-	return manifest.State(service, objects, target)
+	return publish.StateOf(service, objects, target)
 }
 
 // ofAnother reports whether the slice is one of another target of the same Service.

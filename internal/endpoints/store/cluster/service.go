@@ -12,7 +12,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 )
 
@@ -49,7 +48,7 @@ func newService(object *corev1.Service) *Service {
 		object.Spec.Ports = object.Spec.Ports[:mostPorts]
 	}
 	out := &Service{Service: assign.Service{
-		Key: assign.Key{Namespace: object.Namespace, Service: object.Name}, Service: manifest.ServiceOf(object),
+		Key: assign.Key{Namespace: object.Namespace, Service: object.Name}, Service: publish.ServiceOf(object),
 	}}
 	set := func(name, value string) {
 		if out.Annotations == nil {
@@ -73,10 +72,10 @@ func newService(object *corev1.Service) *Service {
 // the first are read, to tell them. A Service may have thousands, so no memory is allocated for one.
 func mostOfAnnotation() func(name []byte, before int) int {
 	read := make(map[string]bool)
-	for _, name := range slices.Concat(v1alpha1.BindingAnnotations(), v1alpha1.ViewAnnotations(), manifest.TopologyAnnotations()) {
+	for _, name := range slices.Concat(v1alpha1.BindingAnnotations(), v1alpha1.ViewAnnotations(), publish.TopologyAnnotations()) {
 		read[name] = true
 	}
-	prefix := []byte(manifest.Prefix)
+	prefix := []byte(publish.LabelPrefix)
 	return func(name []byte, before int) int {
 		switch {
 		case read[string(name)]:
@@ -98,7 +97,7 @@ func known(name string) bool {
 func unknown(annotations map[string]string) []string {
 	var names []string
 	for name := range annotations {
-		if strings.HasPrefix(name, manifest.Prefix) && !known(name) {
+		if strings.HasPrefix(name, publish.LabelPrefix) && !known(name) {
 			names = append(names, name)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 // cachedSlice is what is known of one slice. Of each the newest revision holds, wherever
@@ -109,11 +108,11 @@ type publication struct {
 }
 
 // pack returns what is kept of an object. Of a slice of another manager it is what
-// package manifest says of such slices: labels, address type, and how many endpoints.
+// package publish says of such slices: labels, address type, and how many endpoints.
 func pack(object *discoveryv1.EndpointSlice, managedBy string) (*content, error) {
 	c := &content{
 		namespace: object.Namespace, name: object.Name, version: object.ResourceVersion,
-		pool: object.Labels[manifest.LabelPool],
+		pool: object.Labels[publish.LabelPool],
 		publication: publication{
 			service: object.Labels[discoveryv1.LabelServiceName], manager: object.Labels[discoveryv1.LabelManagedBy], count: len(object.Endpoints),
 		},
@@ -123,10 +122,10 @@ func pack(object *discoveryv1.EndpointSlice, managedBy string) (*content, error)
 	if c.manager == managedBy {
 		c.manager, c.ours = managedBy, true // one string for all
 		if c.cut = head.Size() > mostOfHead; c.cut {
-			head = *manifest.OwnFields(object)
+			head = *publish.OwnFields(object)
 		}
-		c.ports, c.ipv6, c.changed = manifest.Ports(&head), object.AddressType == discoveryv1.AddressTypeIPv6, manifest.Changed(&head)
-		manifest.Reduce(endpoints)
+		c.ports, c.ipv6, c.changed = publish.PortsOf(&head), object.AddressType == discoveryv1.AddressTypeIPv6, publish.ChangedAt(&head)
+		publish.Reduce(endpoints)
 	} else {
 		head, endpoints = *foreign(object), make([]discoveryv1.Endpoint, c.count)
 	}
@@ -153,7 +152,7 @@ func (c content) with(endpoints []discoveryv1.Endpoint) (*content, error) {
 func (c content) number() *content {
 	head, err := c.unpackHead()
 	if err == nil {
-		head = manifest.OwnFields(head)
+		head = publish.OwnFields(head)
 		head.Ports = nil
 		c.head, err = head.Marshal()
 	}

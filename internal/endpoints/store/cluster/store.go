@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 )
 
@@ -77,7 +76,7 @@ func (s *Store) Load(ctx context.Context) (publish.State, error) {
 		}
 		objects = append(objects, object)
 	}
-	state := manifest.State(service, objects, s.target)
+	state := publish.StateOf(service, objects, s.target)
 	state.Unread, state.UnreadErr, state.Stale = unread, unreadErr, s.scope.stale(time.Now())
 	return state, nil
 }
@@ -161,7 +160,7 @@ func (s *Store) Write(ctx context.Context, write publish.Write) (version string,
 	if err != nil {
 		return "", explain(write.Operation, err)
 	}
-	return is.version, manifest.Stored(answer, write, s.target)
+	return is.version, publish.Stored(answer, write, s.target)
 }
 
 // send carries out one write by one request, which is never repeated, so that a
@@ -173,13 +172,13 @@ func (s *Store) send(ctx context.Context, write publish.Write, known *content) (
 		base, _, err = s.whole(ctx, write.Slice.Name)
 	}
 	if err == nil {
-		err = manifest.Fence(base, write, s.target)
+		err = publish.Fence(base, write, s.target)
 	}
 	if err != nil {
 		return nil, err
 	}
 	resource := kube.EndpointSlices(s.target.Namespace)
-	object, answer := manifest.Apply(base, write, s.target), &discoveryv1.EndpointSlice{}
+	object, answer := publish.Apply(base, write, s.target), &discoveryv1.EndpointSlice{}
 	if write.Operation == publish.Update {
 		err = s.hub.client.Update(ctx, resource, object.Name, object, answer)
 	} else {

@@ -15,14 +15,13 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish/manifest"
 )
 
 func sameBytes(t *testing.T, f *Fixture) {
 	f.withService(t)
 	in := ready("10.0.0.10", "10.0.0.9", "10.0.0.2")
 	writes := f.publish(t, in)
-	asked := manifest.Apply(nil, writes[0], f.Target)
+	asked := publish.Apply(nil, writes[0], f.Target)
 	same(t, "bytes", render(t, asked), render(t, f.stored(t, "web-remote")))
 
 	slices.Reverse(in)
@@ -33,7 +32,7 @@ func sameBytes(t *testing.T, f *Fixture) {
 
 func render(t *testing.T, objects ...*discoveryv1.EndpointSlice) string {
 	t.Helper()
-	out, err := manifest.YAML(objects...)
+	out, err := publish.YAML(objects...)
 	if err != nil {
 		t.Fatal(err)
 	}
