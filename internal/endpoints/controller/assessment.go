@@ -6,7 +6,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
 
 // Assessment is what a single run comes to.
@@ -37,7 +37,7 @@ type AssessedFill struct {
 	Writes  []publish.Write
 	// Results are what came of the writes that were sent, also of those that were
 	// decided again after a conflict.
-	Results []outbox.Result
+	Results []writer.Result
 	// Undecided is why nothing was decided; StoreErr is why the slices cannot be read, or
 	// not all of them be written. Both are nil where all went well.
 	Undecided, StoreErr error
@@ -143,7 +143,7 @@ func (o *once) assess(f *AssessedFill, seen *FillState) {
 	f.Problem, f.Desired = seen.Problem, seen.State.Slices
 	if seen.Pending > 0 {
 		for _, w := range own.planned {
-			f.Desired = outbox.Landed(f.Desired, outbox.Result{Write: w})
+			f.Desired = writer.Landed(f.Desired, writer.Result{Write: w})
 		}
 		if f.StoreErr = errors.Join(seen.LoadErr, seen.WriteErr); f.StoreErr == nil {
 			f.StoreErr = errors.New("the slices differ from what was written")

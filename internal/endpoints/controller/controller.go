@@ -129,7 +129,7 @@ type Options struct {
 	MaxEndpoints int
 	Concurrency  int
 	MaxChecks    int
-	// Lanes is how many writes may be in flight, outbox.Lanes where it is 0.
+	// Lanes is how many writes may be in flight, writer.Lanes where it is 0.
 	Lanes int
 	// Connections are the held ones: how many there may be at most, and what opens one. Where
 	// it is the zero value, there are as many as descriptors and checks leave, by TCP.

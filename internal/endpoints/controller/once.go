@@ -11,7 +11,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 const (
@@ -42,7 +41,7 @@ type once struct {
 type onceFill struct {
 	// before is what they were at first, nil where they were not read.
 	before  *publish.State
-	results []outbox.Result
+	results []writer.Result
 	// planned are the writes of the last plan, and decided says that there was one.
 	planned []publish.Write
 	decided bool
@@ -208,7 +207,7 @@ func (o *once) gaveUp(of publish.Target) bool {
 	sent := make(map[string]int)
 	for _, r := range own.results {
 		sent[r.Write.Slice.Name]++
-		refused := r.Err != nil && outbox.Answered(r.Err) && !errors.Is(r.Err, publish.ErrConflict)
+		refused := r.Err != nil && writer.Answered(r.Err) && !errors.Is(r.Err, publish.ErrConflict)
 		if refused || sent[r.Write.Slice.Name] >= Tries {
 			return true
 		}
@@ -263,7 +262,7 @@ type recorder struct {
 	Store
 
 	mu      sync.Mutex
-	written []outbox.Result
+	written []writer.Result
 }
 
 // Load implements writer.Store.
@@ -272,7 +271,7 @@ func (r *recorder) Load(ctx context.Context) (publish.State, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, w := range r.written {
-		state.Slices = outbox.Landed(state.Slices, w)
+		state.Slices = writer.Landed(state.Slices, w)
 	}
 	return state, err
 }
@@ -282,6 +281,6 @@ func (r *recorder) Write(_ context.Context, w publish.Write) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	version := fmt.Sprintf("dry run %d", len(r.written))
-	r.written = append(r.written, outbox.Result{Write: w, Version: version})
+	r.written = append(r.written, writer.Result{Write: w, Version: version})
 	return version, nil
 }

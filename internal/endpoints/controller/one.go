@@ -10,7 +10,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 // One is a Hub of a store that has one target. Where the store announces no changes, it is
@@ -157,7 +156,7 @@ func (s oneStore) Write(ctx context.Context, w publish.Write) (string, error) {
 	o.spare = false // a look from before a write is no read after it
 	if err == nil && o.state != nil {
 		state := *o.state
-		state.Slices = outbox.Landed(state.Slices, outbox.Result{Write: w, Version: version})
+		state.Slices = writer.Landed(state.Slices, writer.Result{Write: w, Version: version})
 		o.state = &state
 	}
 	return version, err

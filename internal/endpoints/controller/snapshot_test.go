@@ -10,7 +10,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 // Contract 71: what is shown is small, and outlives what went wrong since.
@@ -19,11 +18,11 @@ func TestOfAServiceTheLastStateAndTheNewestChangesAreShown(t *testing.T) {
 	at := time.Now()
 	var outcomes []writer.Outcome
 	for i := range 9 {
-		outcomes = append(outcomes, writer.Outcome{At: at.Add(time.Duration(i) * time.Second), SliceName: "blue", Pending: i, State: publish.State{Slices: make([]publish.Slice, 2)}, Results: []outbox.Result{{}}})
+		outcomes = append(outcomes, writer.Outcome{At: at.Add(time.Duration(i) * time.Second), SliceName: "blue", Pending: i, State: publish.State{Slices: make([]publish.Slice, 2)}, Results: []writer.Result{{}}})
 	}
 	outcomes = append(outcomes,
 		writer.Outcome{SliceName: "green", Pending: 77},
-		writer.Outcome{At: at.Add(time.Minute), SliceName: "blue", Defect: &writer.Defect{Value: "boom"}, Results: []outbox.Result{{Err: errors.New("boom")}}},
+		writer.Outcome{At: at.Add(time.Minute), SliceName: "blue", Defect: &writer.Defect{Value: "boom"}, Results: []writer.Result{{Err: errors.New("boom")}}},
 	)
 	got := controller.Seen(outcomes, findings.Story{Cycle: &findings.Cycle{Writes: 1}})
 	if len(got.Writes) != 5 || cap(got.Writes) > 8 {

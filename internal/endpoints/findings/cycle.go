@@ -9,7 +9,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
 
 // MaxCycles is how many cycles a Status keeps.
@@ -135,7 +135,7 @@ func decidedCycle(o pool.Outcome, before guard.Verdict, changes []memberChange) 
 }
 
 // cycleOf sums up what came of writes between two times.
-func cycleOf(results []outbox.Result, began, ended time.Time) Cycle {
+func cycleOf(results []writer.Result, began, ended time.Time) Cycle {
 	c := Cycle{At: began, Took: ended.Sub(began)}
 	var all []error
 	for _, r := range results {

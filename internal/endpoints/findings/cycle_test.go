@@ -14,7 +14,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
 
 // tell makes cycles of words, oldest first: "read", "write", or what failed.
@@ -110,7 +110,7 @@ func TestACycleTellsWhatItsWritesDid(t *testing.T) {
 		}
 		return all
 	}
-	results := []outbox.Result{
+	results := []writer.Result{
 		{Write: publish.Write{Added: addrs(2, 9), Changed: addrs(4)}},
 		{Write: publish.Write{Added: addrs(1), Removed: addrs(3, 9)}},
 		{Write: publish.Write{Added: addrs(7), Removed: addrs(1), Changed: addrs(8)}, Err: errors.New("boom")},

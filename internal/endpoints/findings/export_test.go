@@ -3,10 +3,10 @@ package findings
 import (
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
 
 // CycleOf sums writes up; see cycleOf.
-func CycleOf(results []outbox.Result, began, ended time.Time) Cycle {
+func CycleOf(results []writer.Result, began, ended time.Time) Cycle {
 	return cycleOf(results, began, ended)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
 
 // Notice is one thing that happened, once.
@@ -116,7 +116,7 @@ func resumed(ended guard.Mode) string {
 
 // updated says what the writes of one report changed, and what is published now:
 // nothing when none succeeded.
-func updated(results []outbox.Result, state publish.State) []Notice {
+func updated(results []writer.Result, state publish.State) []Notice {
 	var c change
 	for _, r := range results {
 		if r.Err == nil {

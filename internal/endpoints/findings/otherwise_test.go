@@ -9,7 +9,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 // Contract 171: what is sent again and stored otherwise again is announced once, until it is
@@ -18,7 +17,7 @@ func TestContract171StoredOtherwiseIsAnnouncedOnceForEachState(t *testing.T) {
 	t.Parallel()
 	var memory findings.Target
 	tell := func(slice, why string) (notices []string) {
-		o := writer.Outcome{Results: []outbox.Result{{Write: publish.Write{Slice: publish.Slice{Name: slice}}}}}
+		o := writer.Outcome{Results: []writer.Result{{Write: publish.Write{Slice: publish.Slice{Name: slice}}}}}
 		if why != "" {
 			o.WriteErr = fmt.Errorf("%w: %s", publish.ErrStoredOtherwise, why)
 			o.Results[0].Err = o.WriteErr

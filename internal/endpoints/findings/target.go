@@ -9,7 +9,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 // Target is the memory of what was reported of a target; nothing, if zero.
@@ -73,7 +72,7 @@ func (s *Story) dryRun(writes []publish.Write, before string) string {
 
 // written says what came of writes, after which the state is as given. It returns what is
 // announced of slices that are stored otherwise, before is what was: the same is announced once.
-func (s *Story) written(results []outbox.Result, state publish.State, before map[string]string) map[string]string {
+func (s *Story) written(results []writer.Result, state publish.State, before map[string]string) map[string]string {
 	s.announce(updated(results, state)...)
 	otherwise := maps.Clone(before)
 	for _, r := range results {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 // Machine is the state of one fill; see machine.
@@ -13,7 +12,7 @@ type Machine struct{ m *machine }
 
 // NewMachine returns one that starts from the fill's state, or with a load.
 func NewMachine(f Fill, dryRun bool, random func() float64) Machine {
-	return Machine{newMachine(f, dryRun, outbox.New(outbox.Options{Random: random}), random)}
+	return Machine{newMachine(f, dryRun, NewOutbox(OutboxOptions{Random: random}), random)}
 }
 
 // Decide takes what the pools decided.
@@ -48,10 +47,10 @@ func (m Machine) Take(now time.Time) (publish.Write, bool) {
 }
 
 // Report takes in what came of a write.
-func (m Machine) Report(r outbox.Result, now time.Time) { m.m.handle(event{report: &r}, now) }
+func (m Machine) Report(r Result, now time.Time) { m.m.handle(event{report: &r}, now) }
 
 // Turn, Tell and Next are the machine's.
-func (m Machine) Turn(now time.Time) (outbox.Turn, bool) { return m.m.turn(now) }
+func (m Machine) Turn(now time.Time) (Turn, bool) { return m.m.turn(now) }
 
 // Tell is the machine's.
 func (m Machine) Tell(now time.Time) (Outcome, bool) { return m.m.tell(now) }

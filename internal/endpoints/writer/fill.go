@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 // remembered is how long the pace of a target that is gone is remembered.
@@ -22,7 +21,7 @@ type fill struct {
 	// machine is nil without a target, and while a panic keeps it stopped. outbox is
 	// nil where that has to be made anew.
 	machine *machine
-	outbox  *outbox.Outbox
+	outbox  *Outbox
 	defects defects
 	// works is what its slices were good for at the last event.
 	works guard.Working
@@ -102,7 +101,7 @@ func (l *loop) start(f *fill, now time.Time) {
 		return
 	}
 	if f.outbox == nil {
-		f.outbox = outbox.New(outbox.Options{Lanes: l.opts.Lanes, Random: l.opts.Random, Server: &l.lanes.server})
+		f.outbox = NewOutbox(OutboxOptions{Lanes: l.opts.Lanes, Random: l.opts.Random, Server: &l.lanes.server})
 	}
 	f.machine, f.unread = newMachine(f.Fill, f.target.opts.DryRun, f.outbox, l.opts.Random), false
 	l.touch(f)
@@ -185,7 +184,7 @@ func (l *loop) queue(f *fill, now time.Time) {
 	l.isolated(f, now, func(m *machine) {
 		if turn, ok := m.turn(now); ok {
 			if f.Phase != Serving { // what a hand-over takes back is no loss
-				turn.Rank = outbox.Rest
+				turn.Rank = Rest
 			}
 			class = classOf(turn)
 		}

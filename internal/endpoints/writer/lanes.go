@@ -2,8 +2,6 @@ package writer
 
 import (
 	"time"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 const (
@@ -19,7 +17,7 @@ const (
 // others. A Service without others may have all of them.
 type lanes struct {
 	all        int
-	server     outbox.Server
+	server     Server
 	services   map[string]*service
 	namespaces map[string]*namespace
 	// slow is how many requests of slow namespaces are in flight.

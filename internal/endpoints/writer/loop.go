@@ -7,7 +7,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 // loop is what Run remembers between two events. Only Run's goroutine touches it.
@@ -41,11 +40,11 @@ type writing struct {
 	target  *Target
 	fill    *fill
 	store   Store
-	outbox  *outbox.Outbox
+	outbox  *Outbox
 	service *service
 	retry   bool
 	write   publish.Write
-	result  outbox.Result
+	result  Result
 }
 
 // reading is a load on its way to the store and back.
@@ -232,7 +231,7 @@ func (l *loop) settle(now time.Time) {
 // send gives the most urgent writes to the writers that are free.
 func (l *loop) send(now time.Time) {
 	allowed := func(class int) bool {
-		return (class < classOf(outbox.Turn{Rank: outbox.Gain}) || !l.bucket.next().After(now)) &&
+		return (class < classOf(Turn{Rank: Gain}) || !l.bucket.next().After(now)) &&
 			(!retries(class) || l.lanes.server.TakesRetries())
 	}
 	for l.turns.waiting > 0 && l.lanes.free(now) {
@@ -250,7 +249,7 @@ func (l *loop) send(now time.Time) {
 		if !ok {
 			continue // tell makes it due again
 		}
-		if class >= classOf(outbox.Turn{Rank: outbox.Gain}) {
+		if class >= classOf(Turn{Rank: Gain}) {
 			l.bucket.take(now)
 		}
 		l.writes <- w // there is room: no more are taken than there are writers

@@ -9,7 +9,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 // machine is the state of one fill. It has no goroutine, no timer and no clock:
@@ -32,7 +31,7 @@ type machine struct {
 	// judged all of them since.
 	own     []inventory.Member
 	settled bool
-	outbox  *outbox.Outbox
+	outbox  *Outbox
 	reader  reader
 	results results
 	outcome Outcome
@@ -40,7 +39,7 @@ type machine struct {
 
 // newMachine starts from the state of the fill, or with a load. The outbox may know
 // the slices from before, also that one has to be read before it is written again.
-func newMachine(f Fill, dryRun bool, box *outbox.Outbox, random func() float64) *machine {
+func newMachine(f Fill, dryRun bool, box *Outbox, random func() float64) *machine {
 	m := &machine{fill: f, dryRun: dryRun, outbox: box, reader: reader{random: random}, outcome: Outcome{Pool: f.Pool, SliceName: f.Target.SliceName}}
 	if f.State == nil || box.Unread() {
 		m.reader.want()
@@ -67,7 +66,7 @@ func (m *machine) follow(v *guard.Verdict) {
 // event is one thing that happened; the zero event is that time went by.
 type event struct {
 	decided *decision
-	report  *outbox.Result
+	report  *Result
 	loaded  *loaded
 	// changed says that the store may have changed.
 	changed bool
@@ -107,7 +106,7 @@ func (m *machine) pass(now time.Time) {
 
 // turn returns how urgent the next write is, and false if nothing is to be written
 // now.
-func (m *machine) turn(now time.Time) (outbox.Turn, bool) { return m.outbox.Next(now) }
+func (m *machine) turn(now time.Time) (Turn, bool) { return m.outbox.Next(now) }
 
 // take returns the write that goes out now: handle gets what comes of it. A diff that
 // has become old is made anew first.
@@ -158,13 +157,13 @@ func (m *machine) absorb(e event, now time.Time) bool {
 
 // absorbReport takes in what came of a write. After a success the state is what
 // was planned, and there is nothing to plan anew.
-func (m *machine) absorbReport(r outbox.Result, now time.Time) {
+func (m *machine) absorbReport(r Result, now time.Time) {
 	m.outbox.Report(r, now)
 	if m.outbox.Unread() {
 		m.reader.want()
 	}
 	if r.Err == nil {
-		m.state.Slices = outbox.Landed(m.state.Slices, r)
+		m.state.Slices = Landed(m.state.Slices, r)
 		m.results.add(now, r)
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 // bench is a machine, the time, and the slices as the store has them.
@@ -36,8 +35,8 @@ func newBench(t *testing.T, known, dryRun bool) *bench {
 // land lets all that is in flight land.
 func (b *bench) land() {
 	for _, w := range b.flying {
-		r := outbox.Result{Write: w, Sent: b.now, Version: fmt.Sprint(b.now.UnixNano())}
-		b.store.Slices = outbox.Landed(b.store.Slices, r)
+		r := writer.Result{Write: w, Sent: b.now, Version: fmt.Sprint(b.now.UnixNano())}
+		b.store.Slices = writer.Landed(b.store.Slices, r)
 		b.Report(r, b.now)
 	}
 	b.flying = nil
@@ -46,7 +45,7 @@ func (b *bench) land() {
 // fail lets all that is in flight fail.
 func (b *bench) fail(err error) {
 	for _, w := range b.flying {
-		b.Report(outbox.Result{Write: w, Sent: b.now, Err: err}, b.now)
+		b.Report(writer.Result{Write: w, Sent: b.now, Err: err}, b.now)
 	}
 	b.flying = nil
 }
@@ -218,7 +217,7 @@ func TestTheSameVerdictCostsATargetThatIsRightNextToNothing(t *testing.T) {
 		t.Errorf("got %v allocations for a verdict that changes nothing, want 1", got)
 	}
 	b.Decide(other, b.now)
-	if turn, ok := b.Turn(b.now); !ok || turn.Rank != outbox.Rest {
+	if turn, ok := b.Turn(b.now); !ok || turn.Rank != writer.Rest {
 		t.Errorf("got %v, %t for a verdict that changes zones, want writes", turn, ok)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 // Outcome is what one event came to. It is not changed any more.
@@ -29,7 +28,7 @@ type Outcome struct {
 	State publish.State
 	// Results are what came of writes since the last outcome with any, and Began is
 	// when the first of them was sent.
-	Results []outbox.Result
+	Results []Result
 	Began   time.Time
 	// Loaded says that the store was read; LoadErr is why that failed the last
 	// time, or why what was read may be out of date.
@@ -44,7 +43,7 @@ type Outcome struct {
 
 // results gathers what came of writes, so that one outcome has those of a burst.
 type results struct {
-	all   []outbox.Result
+	all   []Result
 	since time.Time
 }
 
@@ -52,7 +51,7 @@ type results struct {
 const gathering = time.Second
 
 // add adds results.
-func (r *results) add(now time.Time, more ...outbox.Result) {
+func (r *results) add(now time.Time, more ...Result) {
 	if len(r.all) == 0 {
 		r.since = now
 	}
@@ -68,7 +67,7 @@ func (r *results) due() time.Time {
 }
 
 // take returns the results, unless a write under way may add to them soon.
-func (r *results) take(underway bool, now time.Time) []outbox.Result {
+func (r *results) take(underway bool, now time.Time) []Result {
 	if len(r.all) == 0 || underway && now.Before(r.due()) {
 		return nil
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
@@ -26,8 +25,8 @@ func passes(told []writer.Outcome) int {
 }
 
 // resultsOf returns the results of all writes.
-func resultsOf(told []writer.Outcome) []outbox.Result {
-	var all []outbox.Result
+func resultsOf(told []writer.Outcome) []writer.Result {
+	var all []writer.Result
 	for _, o := range told {
 		all = append(all, o.Results...)
 	}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 // heartbeat is how often the loop comes round when nothing happens.
@@ -18,7 +17,7 @@ const heartbeat = time.Second
 
 // SetOptions are what a Set is made of.
 type SetOptions struct {
-	// Lanes is how many writes may be in flight; outbox.Lanes where it is 0.
+	// Lanes is how many writes may be in flight; Lanes where it is 0.
 	Lanes int
 	// Rate is how many writes a second all targets may send together, losses not
 	// counted, after ten seconds' worth at once; 0 means no bound.
@@ -49,7 +48,7 @@ func NewSet(opts SetOptions) (*Set, error) {
 		return nil, errors.New("targets: lanes and rate must not be negative")
 	}
 	if opts.Lanes == 0 {
-		opts.Lanes = outbox.Lanes
+		opts.Lanes = Lanes
 	}
 	if opts.Random == nil {
 		opts.Random = rand.Float64

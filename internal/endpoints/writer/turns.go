@@ -2,15 +2,13 @@ package writer
 
 import (
 	"slices"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 // turns says which fill sends next: losses go before additions, these before the
 // rest, and in each class the namespaces take turns. A namespace's fills take turns
 // as well. Only fills that have something to send are in it.
 type turns struct {
-	rings [2 * (outbox.Rest + 1)]ring
+	rings [2 * (Rest + 1)]ring
 	// waiting is how many fills there are.
 	waiting int
 }
@@ -29,7 +27,7 @@ const noClass = -1
 
 // classOf returns the place of a turn: what is tried again comes after what is as
 // urgent.
-func classOf(t outbox.Turn) int {
+func classOf(t Turn) int {
 	class := 2 * int(t.Rank)
 	if t.Retry {
 		class++

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 // Store holds the slices.
@@ -128,10 +127,10 @@ func Load(ctx context.Context, store Store) (state publish.State, err error) {
 
 // Write carries one write out within WriteTimeout, even if ctx ends meanwhile. A
 // store that panics gives an error.
-func Write(ctx context.Context, store Store, w publish.Write) outbox.Result {
+func Write(ctx context.Context, store Store, w publish.Write) Result {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), WriteTimeout)
 	defer cancel()
-	r := outbox.Result{Write: w, Sent: time.Now()}
+	r := Result{Write: w, Sent: time.Now()}
 	r.Version, r.Err = write(ctx, store, w)
 	if r.Err != nil {
 		r.Err = fmt.Errorf("%s slice %s: %w", w.Operation, w.Slice.Name, r.Err)

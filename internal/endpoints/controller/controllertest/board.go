@@ -7,7 +7,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
 )
 
 // board keeps the status of pool and target.
@@ -84,7 +83,7 @@ func (b *board) targeted(o writer.Outcome) {
 }
 
 // landed reports whether a write succeeded.
-func landed(results []outbox.Result) bool {
+func landed(results []writer.Result) bool {
 	for _, r := range results {
 		if r.Err == nil {
 			return true

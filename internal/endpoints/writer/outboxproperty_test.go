@@ -1,4 +1,4 @@
-package outbox_test
+package writer_test
 
 import (
 	"errors"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
 
 // TestContract26HoldsWhateverHappens: requests take long, fail, or land without an
@@ -137,7 +137,7 @@ func (m *machine) edit() {
 // checkSend checks one write that is sent now.
 func (m *machine) checkSend(w publish.Write) {
 	name := w.Slice.Name
-	if m.now.Sub(m.planned) > outbox.Fresh {
+	if m.now.Sub(m.planned) > writer.Fresh {
 		m.t.Fatalf("%s is sent from a diff of %s ago", name, m.now.Sub(m.planned))
 	}
 	failing := 0

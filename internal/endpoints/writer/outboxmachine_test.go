@@ -1,4 +1,4 @@
-package outbox_test
+package writer_test
 
 import (
 	"cmp"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
 
 // fault is what becomes of one request.
@@ -58,8 +58,8 @@ type machine struct {
 	store   []publish.Slice
 	version int
 
-	box     *outbox.Outbox
-	server  *outbox.Server
+	box     *writer.Outbox
+	server  *writer.Server
 	lanes   int
 	known   []publish.Slice
 	members []inventory.Member
@@ -97,8 +97,8 @@ func newMachine(t *rapid.T) *machine {
 		Namespace: "default", Service: "web", SliceName: "web", ManagedBy: "test",
 		Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 8080}}, MaxEndpoints: rapid.IntRange(1, 4).Draw(t, "max"),
 	}
-	m.server = &outbox.Server{}
-	m.box = outbox.New(outbox.Options{Lanes: m.lanes, Server: m.server, Random: func() float64 { return rapid.Float64Range(0, 0.999).Draw(t, "random") }})
+	m.server = &writer.Server{}
+	m.box = writer.NewOutbox(writer.OutboxOptions{Lanes: m.lanes, Server: m.server, Random: func() float64 { return rapid.Float64Range(0, 0.999).Draw(t, "random") }})
 	return m
 }
 
@@ -281,7 +281,7 @@ func (m *machine) land(r *request) {
 	r.version = fmt.Sprint(m.version)
 	switch r.fault {
 	case lost:
-		r.err = errRefused
+		r.err = errDenied
 	case unknown:
 		r.version = ""
 	case fine, refused, away:
@@ -302,10 +302,10 @@ func (m *machine) put(s publish.Slice) {
 // end reports what came of a request.
 func (m *machine) end(r *request) {
 	m.flying = slices.DeleteFunc(m.flying, func(f *request) bool { return f == r })
-	result := outbox.Result{Write: r.write, Sent: r.sent, Version: r.version, Err: r.err}
+	result := writer.Result{Write: r.write, Sent: r.sent, Version: r.version, Err: r.err}
 	m.box.Report(result, m.now)
 	if r.err == nil {
-		m.known = outbox.Landed(m.known, result)
+		m.known = writer.Landed(m.known, result)
 	}
 	m.remember(r)
 	m.wanted = m.wanted || m.box.Unread()

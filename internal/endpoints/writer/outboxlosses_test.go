@@ -1,4 +1,4 @@
-package outbox_test
+package writer_test
 
 import (
 	"errors"
@@ -36,7 +36,7 @@ func TestContract222WhatIsRefusedLosesAtOnceWhatItTakesAway(t *testing.T) {
 		t.Errorf("got %d pending, want 1", got)
 	}
 	s.land("s1")
-	if err := s.box.Err(); !errors.Is(err, errRefused) || s.box.Pending() != 1 {
+	if err := s.box.Err(); !errors.Is(err, errDenied) || s.box.Pending() != 1 {
 		t.Errorf("got %v and %d pending, want the refusal", err, s.box.Pending())
 	}
 	s.wantTaken()
@@ -60,7 +60,7 @@ func TestContract222WhatIsRefusedLosesAtOnceWhatItTakesAway(t *testing.T) {
 
 func TestContract222LossesThatFailWaitForTheNextRefusal(t *testing.T) {
 	for name, err := range map[string]error{
-		"refused": errForbidden, "failed": errRefused, "conflict": publish.ErrConflict, "stored otherwise": publish.ErrStoredOtherwise,
+		"refused": errForbidden, "failed": errDenied, "conflict": publish.ErrConflict, "stored otherwise": publish.ErrStoredOtherwise,
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := refusedScene(t)

@@ -1,4 +1,4 @@
-package outbox_test
+package writer_test
 
 import (
 	"errors"
@@ -16,7 +16,7 @@ func TestContract26WhatWasOnItsWayEndsNoPauseThatTheServerAskedFor(t *testing.T)
 	s.wantTaken("s1", "s2", "s3")
 	s.fail(publish.Unavailable(errors.New("429"), 10*time.Second), "s1")
 	s.land("s2")
-	s.fail(errRefused, "s3")
+	s.fail(errDenied, "s3")
 	s.pass(9 * time.Second)
 	s.wantTaken()
 	s.pass(2 * time.Second)

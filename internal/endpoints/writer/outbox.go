@@ -1,4 +1,4 @@
-package outbox
+package writer
 
 import (
 	"errors"
@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// Lanes is how many requests may be in flight where Options names no number.
+	// Lanes is how many requests may be in flight where OutboxOptions names no number.
 	Lanes = 8
 	// failingLanes is how many of them slices may have whose last write failed.
 	failingLanes = 2
@@ -21,8 +21,8 @@ const (
 	backoffMax = 15 * time.Second
 )
 
-// Options are what an Outbox is made of.
-type Options struct {
+// OutboxOptions are what an Outbox is made of.
+type OutboxOptions struct {
 	// Lanes is how many requests may be in flight, each for another slice; 0
 	// means the constant of that name.
 	Lanes int
@@ -70,8 +70,8 @@ type Result struct {
 	Err     error
 }
 
-// New returns an empty Outbox.
-func New(o Options) *Outbox {
+// NewOutbox returns an empty Outbox.
+func NewOutbox(o OutboxOptions) *Outbox {
 	if o.Lanes == 0 {
 		o.Lanes = Lanes
 	}

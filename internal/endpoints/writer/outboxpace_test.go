@@ -1,11 +1,11 @@
-package outbox_test
+package writer_test
 
 import (
 	"testing"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
 
 // flip decides the other of two contents for a slice: it always differs.
@@ -61,7 +61,7 @@ func TestContract26WritesThatFailTakeFromTheBucketToo(t *testing.T) {
 	s.want("s1: a=down")
 	for range 5 {
 		s.wantTaken("s1")
-		s.fail(errRefused, "s1")
+		s.fail(errDenied, "s1")
 		s.load()
 		s.pass(1)
 	}
@@ -155,7 +155,7 @@ func TestContract23ARepairThatFailsIsNoRepair(t *testing.T) {
 	s.land("s1")
 	s.edit()
 	s.wantTaken("s1")
-	s.fail(errRefused, "s1")
+	s.fail(errDenied, "s1")
 	s.edit()
 	s.wantWake(500 * time.Millisecond)
 	s.pass(500*time.Millisecond + 1)
@@ -169,7 +169,7 @@ func TestContract21ALostAnswerIsNoEditWar(t *testing.T) {
 	for i := range 20 {
 		s.flip(i)
 		s.wantTaken("s1")
-		s.fail(errRefused, "s1")
+		s.fail(errDenied, "s1")
 		s.load(s.read([]string{"s1: a=ready b=down", "s1: a=ready b=ready"}[i%2])...)
 		s.wantTaken()
 		if err := s.box.Err(); err != nil || s.box.Pending() != 0 {
@@ -195,7 +195,7 @@ func TestContract26ADiffOlderThanASecondIsMadeAnewBeforeMoreOfItIsSent(t *testin
 	if s.box.Stale(s.now) {
 		t.Error("a new diff was called stale")
 	}
-	s.pass(outbox.Fresh)
+	s.pass(writer.Fresh)
 	if s.box.Stale(s.now) {
 		t.Error("a diff of a second ago was called stale")
 	}
@@ -215,7 +215,7 @@ func TestContract26NoMoreRequestsAreInFlightThanThereAreLanes(t *testing.T) {
 		known = append(known, "s"+string(letter)+": "+string(letter)+"=down")
 		desired = append(desired, "s"+string(letter)+": "+string(letter)+"=ready")
 	}
-	for _, c := range []struct{ lanes, want int }{{1, 1}, {3, 3}, {0, outbox.Lanes}} {
+	for _, c := range []struct{ lanes, want int }{{1, 1}, {3, 3}, {0, writer.Lanes}} {
 		s := newScene(t, c.lanes, known...)
 		s.want(desired...)
 		taken := s.take()
@@ -257,7 +257,7 @@ func TestPendingCountsSlicesThatAreNotKnownToBeRight(t *testing.T) {
 	pending(3, "one of them decided anew")
 	s.land("s1")
 	pending(3, "one landed, and waits again")
-	s.fail(errRefused, "s2")
+	s.fail(errDenied, "s2")
 	pending(3, "one unknown")
 	if !s.box.Unread() || s.box.Underway() {
 		t.Error("want a slice to read, and no request under way")

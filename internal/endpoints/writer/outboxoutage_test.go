@@ -1,4 +1,4 @@
-package outbox_test
+package writer_test
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func TestContract26AnAnswerEndsAnOutageWhateverItSays(t *testing.T) {
 		err  error
 		want []string
 	}{
-		"refused":  {errRefused, []string{"s2", "s3"}},
+		"refused":  {errDenied, []string{"s2", "s3"}},
 		"conflict": {publish.ErrConflict, []string{"s2", "s3"}},
 		"away":     {errAway, nil},
 		"silence":  {context.DeadlineExceeded, []string{"s2"}}, // that is no answer: one at a time

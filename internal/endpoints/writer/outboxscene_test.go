@@ -1,4 +1,4 @@
-package outbox_test
+package writer_test
 
 import (
 	"errors"
@@ -14,24 +14,24 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
 
 var (
-	errRefused   = errors.New("admission webhook denied the request")
-	errForbidden = publish.Refused(errRefused)
+	errDenied    = errors.New("admission webhook denied the request")
+	errForbidden = publish.Refused(errDenied)
 )
 
 // scene is an outbox, what the caller knows of the slices, and what was decided.
 // Slices are spelled "s1: a=ready b=down"; upper case letters are IPv6 addresses.
 type scene struct {
 	t       *testing.T
-	box     *outbox.Outbox
-	server  *outbox.Server
+	box     *writer.Outbox
+	server  *writer.Server
 	now     time.Time
 	known   []publish.Slice
 	desired []publish.Slice
-	flying  map[string]outbox.Result
+	flying  map[string]writer.Result
 	// random is what the waits after failures are drawn with.
 	random  float64
 	version int
@@ -40,9 +40,9 @@ type scene struct {
 // newScene starts from slices that were read.
 func newScene(t *testing.T, lanes int, known ...string) *scene {
 	t.Helper()
-	s := &scene{t: t, now: time.Now(), flying: map[string]outbox.Result{}, random: 0.5}
-	s.server = &outbox.Server{}
-	s.box = outbox.New(outbox.Options{Lanes: lanes, Random: func() float64 { return s.random }, Server: s.server})
+	s := &scene{t: t, now: time.Now(), flying: map[string]writer.Result{}, random: 0.5}
+	s.server = &writer.Server{}
+	s.box = writer.NewOutbox(writer.OutboxOptions{Lanes: lanes, Random: func() float64 { return s.random }, Server: s.server})
 	s.known = s.read(known...)
 	s.desired = slices.Clone(s.known)
 	return s
@@ -115,7 +115,7 @@ func (s *scene) take() []string {
 		if !ok {
 			return taken
 		}
-		s.flying[w.Slice.Name] = outbox.Result{Write: w, Sent: s.now}
+		s.flying[w.Slice.Name] = writer.Result{Write: w, Sent: s.now}
 		taken = append(taken, w.Slice.Name)
 	}
 }
@@ -136,7 +136,7 @@ func (s *scene) land(names ...string) {
 		r := s.end(name, nil)
 		r.Version = strconv.Itoa(s.version)
 		s.box.Report(r, s.now)
-		s.known = outbox.Landed(s.known, r)
+		s.known = writer.Landed(s.known, r)
 	}
 }
 
@@ -149,7 +149,7 @@ func (s *scene) fail(err error, names ...string) {
 }
 
 // end is the result of the request in flight.
-func (s *scene) end(name string, err error) outbox.Result {
+func (s *scene) end(name string, err error) writer.Result {
 	s.t.Helper()
 	r, ok := s.flying[name]
 	if !ok {
@@ -162,7 +162,7 @@ func (s *scene) end(name string, err error) outbox.Result {
 
 // load takes in a read that began now and answers the slices as they are known, with
 // changes. Then it plans again, as the caller does.
-func (s *scene) load(changed ...publish.Slice) []outbox.Result {
+func (s *scene) load(changed ...publish.Slice) []writer.Result {
 	s.t.Helper()
 	loaded := slices.Clone(s.known)
 	for _, slice := range changed {
@@ -194,7 +194,7 @@ func (s *scene) wantWake(want time.Duration) {
 }
 
 // wake returns when time alone makes a write due, or lets the server take one.
-func wake(box *outbox.Outbox, server *outbox.Server, now time.Time) time.Time {
+func wake(box *writer.Outbox, server *writer.Server, now time.Time) time.Time {
 	at, again := box.Wake(now), server.Wake(now)
 	if at.IsZero() || again.After(at) {
 		return again

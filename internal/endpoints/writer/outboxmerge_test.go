@@ -1,4 +1,4 @@
-package outbox_test
+package writer_test
 
 import (
 	"fmt"
@@ -40,10 +40,10 @@ func TestALoadCountsForSlicesWhoseLastRequestEndedBefore(t *testing.T) {
 			func(s *scene) { s.wantTaken("s1"); s.pass(1); s.land("s1") }, []string{"s1@3", "s2@92"}, false, true,
 		},
 		"a slice that could not be read": {
-			func(s *scene) { s.wantTaken("s1"); s.fail(errRefused, "s1") }, []string{"s1@1", "s2@92"}, false, true,
+			func(s *scene) { s.wantTaken("s1"); s.fail(errDenied, "s1") }, []string{"s1@1", "s2@92"}, false, true,
 		},
 		"a request that failed since": {
-			func(s *scene) { s.wantTaken("s1"); s.pass(1); s.fail(errRefused, "s1") }, []string{"s1@1", "s2@92"}, false, true,
+			func(s *scene) { s.wantTaken("s1"); s.pass(1); s.fail(errDenied, "s1") }, []string{"s1@1", "s2@92"}, false, true,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,9 +132,9 @@ func TestContract21TheReadAfterAFailureSaysWhatCameOfTheWrite(t *testing.T) {
 		loaded string
 		landed bool
 	}{
-		"it landed":                    {errRefused, "s1: a=down", true},
-		"it did not":                   {errRefused, "s1: a=ready", false},
-		"somebody wrote something":     {errRefused, "s1: a=draining", false},
+		"it landed":                    {errDenied, "s1: a=down", true},
+		"it did not":                   {errDenied, "s1: a=ready", false},
+		"somebody wrote something":     {errDenied, "s1: a=draining", false},
 		"away, and landed":             {errAway, "s1: a=down", true},
 		"conflict with the same write": {publish.ErrConflict, "s1: a=down", false},
 	} {
@@ -163,7 +163,7 @@ func TestContract21ACreateWhoseAnswerWasLostIsRead(t *testing.T) {
 			s := newScene(t, 0)
 			s.want("s1: a=ready")
 			s.wantTaken("s1")
-			s.fail(errRefused, "s1")
+			s.fail(errDenied, "s1")
 			s.load(s.read(loaded...)...)
 			s.pass(time.Second)
 			if len(loaded) > 0 {
@@ -184,7 +184,7 @@ func TestContract26ASliceOfUnknownOutcomeTakesNoPart(t *testing.T) {
 	s := newScene(t, 0, "s1: a=ready", "s2: b=ready")
 	s.want("s1: a=ready c=ready", "s2: b=draining")
 	s.wantTaken("s1", "s2")
-	s.fail(errRefused, "s1")
+	s.fail(errDenied, "s1")
 	planned := s.box.Planned(s.known)
 	if diff := cmp.Diff([]int{2, 1}, []int{len(planned[0].Endpoints), len(planned[1].Endpoints)}); diff != "" {
 		t.Errorf("endpoints planned with (-want +got):\n%s", diff)
@@ -201,7 +201,7 @@ func TestContract26ASliceOfUnknownOutcomeTakesNoPart(t *testing.T) {
 func TestWhatNoLoadCouldShowIsToldOnceAsItWas(t *testing.T) {
 	s := three(t, 0)
 	s.wantTaken("s1", "s2", "s3")
-	s.fail(errRefused, "s2")
+	s.fail(errDenied, "s2")
 	s.pass(1)
 	s.fail(errAway, "s1")
 	s.land("s3")

@@ -1,4 +1,4 @@
-package outbox_test
+package writer_test
 
 import (
 	"testing"
@@ -82,11 +82,11 @@ func TestContract26AMovedAddressIsTakenAwayOnlyAfterItLandedElsewhere(t *testing
 	}{
 		"in flight":              {func(*scene) {}, nil},
 		"landed":                 {func(s *scene) { s.land("s2") }, []string{"s1"}},
-		"failed and not read":    {func(s *scene) { s.fail(errRefused, "s2") }, nil},
-		"failed, read, to retry": {func(s *scene) { s.fail(errRefused, "s2"); s.load() }, nil},
+		"failed and not read":    {func(s *scene) { s.fail(errDenied, "s2") }, nil},
+		"failed, read, to retry": {func(s *scene) { s.fail(errDenied, "s2"); s.load() }, nil},
 		"decided anew meanwhile": {func(s *scene) { s.pass(time.Second); s.want("s3: x=draining") }, []string{"s3"}},
 		"failed, and landed": {
-			func(s *scene) { s.fail(errRefused, "s2"); s.load(s.read("s2: b=ready c=ready")...) }, []string{"s1"},
+			func(s *scene) { s.fail(errDenied, "s2"); s.load(s.read("s2: b=ready c=ready")...) }, []string{"s1"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestContract26WhatIsInFlightIsNotReliedUpon(t *testing.T) {
 	s.wantTaken("s2")
 	s.want("s1: a=down")
 	s.wantTaken()
-	s.fail(errRefused, "s2")
+	s.fail(errDenied, "s2")
 	s.wantTaken()
 	s.load()
 	s.wantTaken()

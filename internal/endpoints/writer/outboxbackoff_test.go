@@ -1,4 +1,4 @@
-package outbox_test
+package writer_test
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer/outbox"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
 
 // three is a scene of three slices that each have something to write.
@@ -49,7 +49,7 @@ func TestContract26ANewSliceIsUpdatedFromTheVersionThatItWasMadeAt(t *testing.T)
 func TestContract26AFailedWriteDelaysItsSliceOnlyUntilItWasReadAndTheBackOffIsOver(t *testing.T) {
 	s := three(t, 1)
 	s.wantTaken("s1")
-	s.fail(errRefused, "s1")
+	s.fail(errDenied, "s1")
 	s.wantTaken("s2")
 	s.land("s2")
 	s.pass(10 * time.Second)
@@ -59,7 +59,7 @@ func TestContract26AFailedWriteDelaysItsSliceOnlyUntilItWasReadAndTheBackOffIsOv
 	s.wantTaken() // s1 was not read
 	s.load()
 	s.wantTaken("s1")
-	s.fail(errRefused, "s1")
+	s.fail(errDenied, "s1")
 	s.load()
 	s.wantTaken()
 	s.wantWake(time.Second) // half of up to 2 s
@@ -76,7 +76,7 @@ func TestContract26TheWaitAfterFailuresInARowDoublesUpTo15Seconds(t *testing.T) 
 	var got []time.Duration
 	for range 6 {
 		s.wantTaken("s1")
-		s.fail(errRefused, "s1")
+		s.fail(errDenied, "s1")
 		s.load()
 		wake := wake(s.box, s.server, s.now).Sub(s.now)
 		got = append(got, wake.Round(10*time.Millisecond))
@@ -90,7 +90,7 @@ func TestContract26TheWaitAfterFailuresInARowDoublesUpTo15Seconds(t *testing.T) 
 	s.land("s1")
 	s.want("s1: a=ready")
 	s.wantTaken("s1")
-	s.fail(errRefused, "s1")
+	s.fail(errDenied, "s1")
 	s.load()
 	s.wantWake(time.Duration(s.random * float64(time.Second))) // a success ends the count
 }
@@ -106,13 +106,13 @@ func TestContract26AFailureThatIsOverIsForgotten(t *testing.T) {
 			for range 5 {
 				s.want("s1: a=down")
 				s.wantTaken("s1")
-				s.fail(errRefused, "s1")
+				s.fail(errDenied, "s1")
 				s.load()
 				s.pass(15 * time.Second)
 			}
 			s.want("s1: a=down")
 			s.wantTaken("s1")
-			s.fail(errRefused, "s1")
+			s.fail(errDenied, "s1")
 			s.load()
 			s.pass(wait)
 			s.want("s1: a=ready") // not needed any more
@@ -125,7 +125,7 @@ func TestContract26AFailureThatIsOverIsForgotten(t *testing.T) {
 				return
 			}
 			s.wantTaken("s1")
-			s.fail(errRefused, "s1")
+			s.fail(errDenied, "s1")
 			s.load()
 			s.wantWake(time.Duration(s.random * float64(time.Second)))
 		})
@@ -133,7 +133,7 @@ func TestContract26AFailureThatIsOverIsForgotten(t *testing.T) {
 }
 
 func TestContract21AConflictIsTriedAgainAtOnceAfterTheReadAndThenBacksOff(t *testing.T) {
-	for name, second := range map[string]error{"conflict": publish.ErrConflict, "webhook": errRefused} {
+	for name, second := range map[string]error{"conflict": publish.ErrConflict, "webhook": errDenied} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, 0, "s1: a=ready")
 			s.want("s1: a=down")
@@ -153,14 +153,14 @@ func TestContract21AConflictIsTriedAgainAtOnceAfterTheReadAndThenBacksOff(t *tes
 func TestContract26SlicesWhoseLastWriteFailedShareTwoLanes(t *testing.T) {
 	s := three(t, 0)
 	s.wantTaken("s1", "s2", "s3")
-	s.fail(errRefused, "s1", "s2", "s3")
+	s.fail(errDenied, "s1", "s2", "s3")
 	s.load()
 	s.pass(time.Minute)
 	s.want("s4: d=ready")
 	s.wantTaken("s4", "s1", "s2")
 	s.land("s4")
 	s.wantTaken()
-	s.fail(errRefused, "s1")
+	s.fail(errDenied, "s1")
 	s.wantTaken("s3")
 	s.land("s3")
 	s.want("s3: c=down")
@@ -171,7 +171,7 @@ func TestContract26SlicesWhoseLastWriteFailedShareTwoLanes(t *testing.T) {
 // failed, however many slices and Services that is.
 func TestContract26OutboxesOfOneServerShareTwoLanesForWhatFails(t *testing.T) {
 	for retrying, want := range []bool{true, true, false, false} {
-		server := outbox.Server{Underway: 4, Retrying: retrying}
+		server := writer.Server{Underway: 4, Retrying: retrying}
 		if got := server.TakesRetries(); got != want {
 			t.Errorf("%d are tried again, and another one may be: %t, want %t", retrying, got, want)
 		}
@@ -184,7 +184,7 @@ func TestContract26ALossWaitsForNoSliceThatFails(t *testing.T) {
 	s := newScene(t, 0, "s1: a=ready", "s2: b=ready", "s3: c=ready", "s4: d=ready")
 	s.want("s1: a=draining", "s2: b=draining")
 	s.wantTaken("s1", "s2")
-	s.fail(errRefused, "s1", "s2")
+	s.fail(errDenied, "s1", "s2")
 	s.load()
 	s.pass(time.Minute)
 	s.plan()
@@ -202,15 +202,15 @@ func TestContract26TheErrorShownIsThatOfSlicesThatCannotBeWritten(t *testing.T) 
 	if err := s.box.Err(); err != nil {
 		t.Errorf("got %v before anything failed", err)
 	}
-	s.fail(errRefused, "s2", "s1")
-	if err := s.box.Err(); !errors.Is(err, errRefused) || err.Error() != "2 slices cannot be written; the first: "+errRefused.Error() {
+	s.fail(errDenied, "s2", "s1")
+	if err := s.box.Err(); !errors.Is(err, errDenied) || err.Error() != "2 slices cannot be written; the first: "+errDenied.Error() {
 		t.Errorf("got %v, want both", err)
 	}
 	s.load()
 	s.pass(time.Second)
 	s.wantTaken("s1", "s2")
 	s.land("s1")
-	if err := s.box.Err(); err != errRefused { //nolint:errorlint // it is not to be wrapped
+	if err := s.box.Err(); err != errDenied { //nolint:errorlint // it is not to be wrapped
 		t.Errorf("got %v, want that of s2", err)
 	}
 	s.land("s2")
