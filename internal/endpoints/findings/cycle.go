@@ -1,7 +1,9 @@
 package findings
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -70,21 +72,8 @@ func (c Cycle) quiet() bool { return c.Writes == 0 && c.Mode == nil && len(c.Sta
 
 // like reports whether two quiet cycles say the same.
 func (c Cycle) like(other Cycle) bool {
-	said := func(err error) string {
-		if err == nil {
-			return ""
-		}
-		return err.Error()
-	}
-	return said(c.Err) == said(other.Err) && c.inventory() == other.inventory()
-}
-
-// inventory returns what was read; nothing, if zero.
-func (c Cycle) inventory() Inventory {
-	if c.Inventory == nil {
-		return Inventory{}
-	}
-	return *c.Inventory
+	none := new(Inventory)
+	return fmt.Sprint(c.Err) == fmt.Sprint(other.Err) && *cmp.Or(c.Inventory, none) == *cmp.Or(other.Inventory, none)
 }
 
 // Prepend returns the cycles with a new one at the front. A quiet cycle replaces
@@ -136,32 +125,21 @@ func decidedCycle(o pool.Outcome, before guard.Verdict, changes []memberChange) 
 
 // cycleOf sums up what came of writes between two times.
 func cycleOf(results []writer.Result, began, ended time.Time) Cycle {
-	c := Cycle{At: began, Took: ended.Sub(began)}
 	var all []error
 	for _, r := range results {
 		all = append(all, r.Err)
-		if r.Err == nil {
-			c.Writes++
-			c.Added = append(c.Added, r.Write.Added...)
-			c.Removed = append(c.Removed, r.Write.Removed...)
-			c.Changed = append(c.Changed, r.Write.Changed...)
-		}
 	}
-	c.Err = errors.Join(all...)
-	for _, list := range [][]netip.Addr{c.Added, c.Removed, c.Changed} {
-		slices.SortFunc(list, netip.Addr.Compare)
+	w := changeOf(results)
+	return Cycle{
+		At: began, Took: ended.Sub(began), Err: errors.Join(all...), Writes: len(w.slices),
+		Added: without(w.added, w.removed), Removed: without(w.removed, w.added), Changed: w.changed,
 	}
-	c.Added, c.Removed = without(c.Added, c.Removed), without(c.Removed, c.Added)
-	return c
 }
 
 // without returns a sorted list without what another has.
 func without(list, other []netip.Addr) []netip.Addr {
-	var left []netip.Addr
-	for _, addr := range list {
-		if _, moved := slices.BinarySearchFunc(other, addr, netip.Addr.Compare); !moved {
-			left = append(left, addr)
-		}
-	}
-	return left
+	return slices.DeleteFunc(slices.Clone(list), func(addr netip.Addr) bool {
+		_, moved := slices.BinarySearchFunc(other, addr, netip.Addr.Compare)
+		return moved
+	})
 }

@@ -54,7 +54,11 @@ func Findings(before []Finding, filtered []inventory.Decision, verdict guard.Ver
 		t.before, memories = cut(memories, subject, ofFinding)
 		s.add(t)
 	}
-	return merge(s.all, s.remembered())
+	if gone := s.remembered(); len(gone) > 0 {
+		s.all = append(s.all, gone...)
+		slices.SortFunc(s.all, comparePlace)
+	}
+	return s.all
 }
 
 // topic is all that was said of one subject, each list sorted by address.
@@ -130,7 +134,7 @@ func (s *summary) addGone(t topic) {
 	s.carry(s.departed[start:], t.before)
 }
 
-// remembered returns, sorted, the newest of what is gone, without what is there
+// remembered returns the newest of what is gone, without what is there
 // again under a name that was not known, or with an id that was not.
 func (s *summary) remembered() []Finding {
 	back := make(map[netip.Addr]bool)
@@ -141,12 +145,11 @@ func (s *summary) remembered() []Finding {
 	}
 	gone := slices.DeleteFunc(s.departed, func(f Finding) bool {
 		known := f.Node.Known()
-		return s.now.Sub(f.Since) >= Remembered || !known && back[f.Address] || known && f.Node.ID == "" && knows(s.all, f.Node.Name)
+		from, to := placesOf(s.all, f.Node.Name)
+		return s.now.Sub(f.Since) >= Remembered || !known && back[f.Address] || known && f.Node.ID == "" && from < to
 	})
 	slices.SortStableFunc(gone, func(a, b Finding) int { return b.Since.Compare(a.Since) })
-	gone = gone[:min(len(gone), MaxGone)]
-	slices.SortFunc(gone, comparePlace)
-	return gone
+	return gone[:min(len(gone), MaxGone)]
 }
 
 // carry keeps Since of findings that are as they were before, also of a node whose

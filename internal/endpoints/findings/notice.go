@@ -67,41 +67,26 @@ const (
 
 // Warning reports whether a person has to act.
 func (r NoticeReason) Warning() bool {
-	switch r {
-	case EndpointsUpdated, SourceRecovered, StoreRecovered, RemovalReleased, FailOpenCleared:
-		return false
-	case SourceUnavailable, StoreUnavailable, StoredOtherwise, RemovalHeld, RemovalPending, RemovalAccepted, FailOpenEngaged, SliceOwnedByOther, MirroredSliceFound,
-		Invalid, PoolNotAllowed, PortNotAllowed, LimitReached, HealthCheckPortAmbiguous,
-		UnknownAnnotation, BindingWins, TrafficPolicyLocal, TopologyIgnored, FamilyUnused, HeadlessPort, TakesOverWithLess:
-	}
-	return true
+	return !slices.Contains([]NoticeReason{EndpointsUpdated, SourceRecovered, StoreRecovered, RemovalReleased, FailOpenCleared}, r)
 }
 
 // modeNotices returns what leaving one mode and entering another is announced
 // as (contract 16). What lasts in another mode is said there.
 func modeNotices(before, after guard.Verdict) []Notice {
+	reasons := map[guard.Mode]struct{ entered, left NoticeReason }{
+		guard.Hold:     {RemovalHeld, RemovalReleased},
+		guard.FailOpen: {FailOpenEngaged, FailOpenCleared},
+	}
 	var notices []Notice
-	left := func(reason NoticeReason) {
+	if before.Mode != guard.Publish {
 		note := resumed(before.Mode)
 		if after.Mode != guard.Publish {
 			note = "the mode is now " + after.Mode.String()
 		}
-		notices = append(notices, Notice{Reason: reason, Note: note})
+		notices = append(notices, Notice{Reason: reasons[before.Mode].left, Note: note})
 	}
-	switch before.Mode {
-	case guard.Hold:
-		left(RemovalReleased)
-	case guard.FailOpen:
-		left(FailOpenCleared)
-	case guard.Publish:
-	}
-	entered := string(after.Cause) + ": " + after.Message
-	switch after.Mode {
-	case guard.Hold:
-		notices = append(notices, Notice{Reason: RemovalHeld, Note: entered})
-	case guard.FailOpen:
-		notices = append(notices, Notice{Reason: FailOpenEngaged, Note: entered})
-	case guard.Publish:
+	if after.Mode != guard.Publish {
+		notices = append(notices, Notice{Reason: reasons[after.Mode].entered, Note: string(after.Cause) + ": " + after.Message})
 	}
 	return notices
 }
@@ -117,76 +102,65 @@ func resumed(ended guard.Mode) string {
 // updated says what the writes of one report changed, and what is published now:
 // nothing when none succeeded.
 func updated(results []writer.Result, state publish.State) []Notice {
-	var c change
-	for _, r := range results {
-		if r.Err == nil {
-			c.add(r.Write)
-		}
-	}
+	c := changeOf(results)
 	if len(c.slices) == 0 {
 		return nil
 	}
-	c.published = publish.Published(state)
+	published := publish.Published(state)
 	ready := 0
-	for _, m := range c.published {
+	for _, m := range published {
 		if m.State == inventory.StateReady {
 			ready++
 		}
 	}
-	return []Notice{{Reason: EndpointsUpdated, Note: fmt.Sprintf("%d of %d endpoints ready", ready, len(c.published)), Lists: c.lists()}}
+	return []Notice{{Reason: EndpointsUpdated, Note: fmt.Sprintf("%d of %d endpoints ready", ready, len(published)), Lists: c.lists(published)}}
 }
 
-// change is what writes did to slices and addresses, and what is published
-// afterwards.
+// change is what writes did to slices and addresses, which are sorted.
 type change struct {
 	slices                  []string
 	added, removed, changed []netip.Addr
-	// published is sorted by address.
-	published []inventory.Member
 }
 
-// add adds a write.
-func (c *change) add(w publish.Write) {
-	c.slices = append(c.slices, w.Slice.Name)
-	c.added, c.removed, c.changed = append(c.added, w.Added...), append(c.removed, w.Removed...), append(c.changed, w.Changed...)
+// changeOf sums up the writes that succeeded.
+func changeOf(results []writer.Result) change {
+	var c change
+	for _, r := range results {
+		if w := r.Write; r.Err == nil {
+			c.slices = append(c.slices, w.Slice.Name)
+			c.added, c.removed, c.changed = append(c.added, w.Added...), append(c.removed, w.Removed...), append(c.changed, w.Changed...)
+		}
+	}
+	for _, list := range [][]netip.Addr{c.added, c.removed, c.changed} {
+		slices.SortFunc(list, netip.Addr.Compare)
+	}
+	return c
 }
 
-// lists returns the addresses with their states. One that a slice lost and that
-// another one still publishes has moved. Where no address is concerned the
-// slices are named.
-func (c *change) lists() []List {
-	added, removed := List{Name: "added"}, List{Name: "removed"}
-	changed, moved := List{Name: "changed"}, List{Name: "moved"}
-	lost := make(map[netip.Addr]bool)
-	for _, addr := range sorted(c.removed) {
-		lost[addr] = true
-		if inventory.StateOf(c.published, addr) == inventory.Absent {
-			removed.Items = append(removed.Items, addr.String())
-			continue
+// lists returns the addresses with the states that are published afterwards. One that a
+// slice lost and that another one still publishes has moved. Where no address is concerned
+// the slices are named.
+func (c *change) lists(published []inventory.Member) []List {
+	describe := func(addresses []netip.Addr) (items []string) {
+		for _, addr := range addresses {
+			items = append(items, addr.String()+" ("+inventory.StateOf(published, addr).String()+")")
 		}
-		moved.Items = append(moved.Items, c.describe(addr))
+		return items
 	}
-	for _, addr := range sorted(c.added) {
-		if !lost[addr] {
-			added.Items = append(added.Items, c.describe(addr))
+	var removed []string
+	var moved []netip.Addr
+	for _, addr := range c.removed {
+		if inventory.StateOf(published, addr) == inventory.Absent {
+			removed = append(removed, addr.String())
+		} else {
+			moved = append(moved, addr)
 		}
 	}
-	for _, addr := range sorted(c.changed) {
-		changed.Items = append(changed.Items, c.describe(addr))
-	}
-	lists := slices.DeleteFunc([]List{added, removed, changed, moved}, func(l List) bool { return len(l.Items) == 0 })
+	lists := slices.DeleteFunc([]List{
+		{"added", describe(without(c.added, c.removed))}, {"removed", removed}, {"changed", describe(c.changed)}, {"moved", describe(moved)},
+	}, func(l List) bool { return len(l.Items) == 0 })
 	if len(lists) == 0 {
 		return []List{{Name: "rewritten", Items: c.slices}}
 	}
 	return lists
-}
-
-// describe names an address and its state.
-func (c *change) describe(addr netip.Addr) string {
-	return addr.String() + " (" + inventory.StateOf(c.published, addr).String() + ")"
-}
-
-// sorted returns the addresses in order.
-func sorted(addrs []netip.Addr) []netip.Addr {
-	return slices.SortedFunc(slices.Values(addrs), netip.Addr.Compare)
 }

@@ -21,7 +21,7 @@ import (
 // A register never changes; update returns the next one.
 type register struct {
 	// filtered and decided are what the findings were made of.
-	filtered, decided statements
+	filtered, decided []inventory.Decision
 	// base are findings of all names, sorted; newer are those of some names, and
 	// hold in place of the ones in base.
 	base  []Finding
@@ -76,8 +76,9 @@ func placesOf(all []Finding, name string) (from, to int) {
 // state is not the one of before.
 func (r register) update(filtered []inventory.Decision, verdict *guard.Verdict, moved []memberChange, judged, now time.Time) register {
 	concerned := r.gone()
-	next := register{base: r.base, newer: r.newer}
-	next.filtered, next.decided = r.filtered.next(filtered, concerned), r.decided.next(verdict.Decisions, concerned)
+	next := register{filtered: filtered, decided: verdict.Decisions, base: r.base, newer: r.newer}
+	concerned.addDiffering(r.filtered, filtered)
+	concerned.addDiffering(r.decided, verdict.Decisions)
 	concerned.addVolatile(verdict.Decisions)
 	for _, m := range moved {
 		concerned.add(decisionOn(verdict.Decisions, m.address).Node.Name)
@@ -89,8 +90,8 @@ func (r register) update(filtered []inventory.Decision, verdict *guard.Verdict, 
 		next.base, next.newer = next.newest, nil
 	default:
 		part := *verdict
-		part.Decisions = next.decided.about(concerned)
-		next.newest = Findings(r.of(concerned), ByName(next.filtered.about(concerned)), part, judged, now)
+		part.Decisions = concerned.of(verdict.Decisions)
+		next.newest = Findings(r.of(concerned), ByName(concerned.of(filtered)), part, judged, now)
 		next.replace(concerned)
 	}
 	return next
@@ -120,6 +121,47 @@ func (n names) add(name string) {
 	if len(n) <= mostNewer {
 		n[name] = true
 	}
+}
+
+// addDiffering adds the names of what only one of two lists says. Where both are sorted by
+// address, these are no more names than need be.
+func (n names) addDiffering(before, after []inventory.Decision) {
+	if len(before) > 0 && len(before) == len(after) && &before[0] == &after[0] {
+		return
+	}
+	for len(before) > 0 || len(after) > 0 {
+		order := 0
+		switch {
+		case len(before) == 0:
+			order = 1
+		case len(after) == 0:
+			order = -1
+		case before[0] == after[0]:
+			before, after = before[1:], after[1:]
+			continue
+		default:
+			order = inventory.CompareDecisionsByAddress(before[0], after[0])
+		}
+		if order <= 0 {
+			n.add(before[0].Node.Name)
+			before = before[1:]
+		}
+		if order >= 0 {
+			n.add(after[0].Node.Name)
+			after = after[1:]
+		}
+	}
+}
+
+// of returns the decisions about the names.
+func (n names) of(all []inventory.Decision) []inventory.Decision {
+	var part []inventory.Decision
+	for i := range all {
+		if n[all[i].Node.Name] {
+			part = append(part, all[i])
+		}
+	}
+	return part
 }
 
 // gone returns the names of what is gone, because that is forgotten after a while:

@@ -75,28 +75,6 @@ func find(all []Finding, node inventory.Identity, addr netip.Addr) (Finding, boo
 	return all[i], true
 }
 
-// knows reports whether a sorted list has a node of that name.
-func knows(all []Finding, name string) bool {
-	_, ok := slices.BinarySearchFunc(all, name, func(f Finding, name string) int { return cmp.Compare(f.Node.Name, name) })
-	return ok
-}
-
-// merge joins two sorted lists.
-func merge(a, b []Finding) []Finding {
-	if len(b) == 0 {
-		return a
-	}
-	all := make([]Finding, 0, len(a)+len(b))
-	for len(a) > 0 && len(b) > 0 {
-		if comparePlace(b[0], a[0]) < 0 {
-			all, b = append(all, b[0]), b[1:]
-			continue
-		}
-		all, a = append(all, a[0]), a[1:]
-	}
-	return append(append(all, a...), b...)
-}
-
 // comparePlace orders findings by node and address, as CompareDecisions does.
 func comparePlace(a, b Finding) int {
 	return cmp.Or(

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"regexp"
 	"strings"
 	"unicode/utf8"
@@ -53,7 +54,7 @@ func decodeDocument(data []byte) ([]Node, error) {
 	}
 	nodes, known := []Node{}, newIdentities()
 	for w.json.More() {
-		r := recordReader{walker: w, number: len(nodes) + 1}
+		r := recordReader{walker: w, number: len(nodes) + 1, listed: map[netip.Addr]struct{}{}}
 		if err := r.read(); err != nil {
 			return nil, err
 		}

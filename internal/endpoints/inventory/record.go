@@ -42,7 +42,7 @@ type recordReader struct {
 	at   int
 	keys []string
 	node Node
-	// listed holds the node's addresses where they are many.
+	// listed holds the node's addresses.
 	listed map[netip.Addr]struct{}
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -55,30 +54,11 @@ func (r *recordReader) addAddress(what string, token token) error {
 	if err != nil {
 		return r.malformed(token.at, "%s is %s, must be an address: %w", what, quote(text), err)
 	}
-	if !r.lists(addr) {
+	if _, twice := r.listed[addr]; !twice {
+		r.listed[addr] = struct{}{}
 		r.node.Addresses = append(r.node.Addresses, addr)
 	}
 	return nil
-}
-
-// few is how many addresses are looked through one by one. No node has more, but
-// a document may.
-const few = 32
-
-// lists reports whether the node has the address already.
-func (r *recordReader) lists(addr netip.Addr) bool {
-	if len(r.node.Addresses) < few {
-		return slices.Contains(r.node.Addresses, addr)
-	}
-	if r.listed == nil {
-		r.listed = make(map[netip.Addr]struct{})
-		for _, known := range r.node.Addresses {
-			r.listed[known] = struct{}{}
-		}
-	}
-	_, known := r.listed[addr]
-	r.listed[addr] = struct{}{}
-	return known
 }
 
 // parseAddress is netip.ParseAddr with a remedy for what people write instead
