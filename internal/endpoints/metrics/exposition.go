@@ -42,8 +42,8 @@ type poolView struct {
 	controller.Pool
 
 	targets int
-	// seen is nil where no target uses the pool; the rest is then empty.
-	seen *poolSeen
+	// counts is nil where no target uses the pool; the rest is then empty.
+	counts *poolCounts
 	// groups are what its groups decided; unchecked says that one of them cannot begin
 	// as the document says.
 	groups    []*pool.Outcome
@@ -78,11 +78,11 @@ func (m *Metrics) look(o Options, now time.Time) *exposition {
 	return v
 }
 
-func (v *exposition) addPools(seen map[string]*poolSeen) {
+func (v *exposition) addPools(counts map[string]*poolCounts) {
 	at := make(map[string]int, len(v.Pools))
 	for i, p := range v.Pools {
 		at[p.Name] = i
-		v.pools = append(v.pools, poolView{Pool: p, seen: seen[p.Name]})
+		v.pools = append(v.pools, poolView{Pool: p, counts: counts[p.Name]})
 	}
 	for i := range v.Plan.Targets {
 		for _, u := range v.Plan.Targets[i].Uses {

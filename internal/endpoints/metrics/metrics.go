@@ -99,7 +99,7 @@ func unless[T any](f *func() T, value T) {
 // Metrics counts, remembers what it is told, and answers scrapes. Its methods may be called
 // at the same time.
 type Metrics struct {
-	seen
+	counts
 	handler http.Handler
 
 	writes, requests, loads                 *prometheus.CounterVec
@@ -119,7 +119,7 @@ func New(opts Options) (*Metrics, error) {
 		values.families, values.descs = append(values.families, f), append(values.descs, f.desc())
 	}
 	m := &Metrics{
-		seen:   seen{pools: make(map[string]*poolSeen)},
+		counts: counts{pools: make(map[string]*poolCounts)},
 		writes: counted[writesTotal].newCounter(), requests: counted[requestsTotal].newCounter(), loads: counted[storeErrorsTotal].newCounter(),
 		readSeconds: counted[readDuration].newHistogram(), probeSeconds: counted[probeDuration].newHistogram(), writeSeconds: counted[writeDuration].newHistogram(),
 	}

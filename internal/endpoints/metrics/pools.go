@@ -27,7 +27,7 @@ func eachPool(value func(p *poolView, emit emit)) func(snapshot, emit) {
 	return func(m snapshot, emit emit) {
 		for i := range m.pools {
 			p := &m.pools[i]
-			if p.seen == nil {
+			if p.counts == nil {
 				continue
 			}
 			value(p, func(v float64, labels ...string) { emit(v, append([]string{p.Name}, labels...)...) })
@@ -96,14 +96,14 @@ func poolReadFamilies() []Family {
 			"Reads of the source of the pool, by result. As long as the source cannot be made, for example without its credentials, each is an error.",
 			func(p *poolView, result string) uint64 {
 				if result == success {
-					return p.seen.good.Load()
+					return p.counts.good.Load()
 				}
-				return p.seen.bad.Load()
+				return p.counts.bad.Load()
 			}),
 		ofPools("source_last_read_success_timestamp_seconds", Gauge, "Unix time at which the last successful read of the source began; 0 before the first.",
-			func(p *poolView) float64 { return unix(p.seen.newest().at) }),
+			func(p *poolView) float64 { return unix(p.counts.newest().at) }),
 		ofPools("nodes", Gauge, "Nodes that the newest complete inventory lists.",
-			func(p *poolView) int { return p.seen.newest().nodes }),
+			func(p *poolView) int { return p.counts.newest().nodes }),
 		{
 			Name: prefix + "not_eligible", Type: Gauge, Labels: poolLabels(Label{Name: "reason", Values: spell(reasons()), Note: "those of the [list of reasons](reasons.md) that say why a node is not eligible"}),
 			Help:   "Nodes and addresses of the newest inventory that are not eligible, by reason; absent where there are none.",
@@ -148,7 +148,7 @@ func poolRemovalFamilies() []Family {
 				return least
 			}),
 		ofPools("removals_accepted_total", Counter, "Endpoints of the pool that were removed although the inventories that left them out were rejected; one counts for each health check.",
-			func(p *poolView) uint64 { return p.seen.accepted.Load() }),
+			func(p *poolView) uint64 { return p.counts.accepted.Load() }),
 	}
 }
 
@@ -169,16 +169,16 @@ func poolEndpointFamilies() []Family {
 			}),
 		ofPoolsBy("endpoint_changes_total", Counter, label[inventory.State]{"state", append(memberStates(), inventory.Absent)},
 			"Endpoints of the pool that entered the state; absent are those that were removed. One counts for each health check.",
-			func(p *poolView, state inventory.State) uint64 { return p.seen.moves[state].Load() }),
+			func(p *poolView, state inventory.State) uint64 { return p.counts.moves[state].Load() }),
 		ofPoolsBy("health_checks_total", Counter, label[inventory.Outcome]{"outcome", outcomes()},
 			"Health checks of the pool, by outcome; one that several pools share counts for one of them.",
-			func(p *poolView, outcome inventory.Outcome) uint64 { return p.seen.probes[outcome].Load() }),
+			func(p *poolView, outcome inventory.Outcome) uint64 { return p.counts.probes[outcome].Load() }),
 		ofPools("endpoints_unchecked", Gauge, "Endpoints of the pool that are not checked: for longer than `spec.healthCheck.fall` intervals this machine could not carry out the checks, or there are as many checks as there may be (20,000).",
 			func(p *poolView) int {
 				return p.sum(func(o *pool.Outcome) int { return o.Verdict.Unchecked + o.Refused })
 			}),
 		ofPools("health_check_round_overruns_total", Counter, "Rounds of health checks of the pool that could not finish within the interval.",
-			func(p *poolView) uint64 { return p.seen.overruns.Load() }),
+			func(p *poolView) uint64 { return p.counts.overruns.Load() }),
 	}
 }
 
@@ -191,11 +191,11 @@ func poolHeldFamilies() []Family {
 			func(p *poolView) int { return p.sum(func(o *pool.Outcome) int { return o.Held.Wanted }) }),
 		ofPoolsBy("connections_lost_total", Counter, label[health.AlarmKind]{"kind", health.AlarmKinds()},
 			"Held connections of the pool that were lost, by kind. Each has its endpoint checked at once.",
-			func(p *poolView, kind health.AlarmKind) uint64 { return p.seen.alarms[kind].Load() }),
+			func(p *poolView, kind health.AlarmKind) uint64 { return p.counts.alarms[kind].Load() }),
 		ofPools("connections_lost_ignored_total", Counter, "Those that were lost together with so many others that nothing was checked at once.",
-			func(p *poolView) uint64 { return p.seen.ignored.Load() }),
+			func(p *poolView) uint64 { return p.counts.ignored.Load() }),
 		ofPools("connections_lost_confirmed_total", Counter, "Those after which a health check failed.",
-			func(p *poolView) uint64 { return p.seen.confirmed.Load() }),
+			func(p *poolView) uint64 { return p.counts.confirmed.Load() }),
 	}
 }
 
@@ -211,7 +211,7 @@ func poolAccessFamilies() []Family {
 	credentials := func(name, help string, value func(Credential) float64) Family {
 		labels := poolLabels(Label{Name: "credential", Values: []string{token, kubeconfig}})
 		return Family{Name: prefix + name, Type: Gauge, Labels: labels, Help: help, sample: eachPool(func(p *poolView, emit emit) {
-			for name, credential := range p.seen.reached().credentials() {
+			for name, credential := range p.counts.reached().credentials() {
 				emit(value(credential), name)
 			}
 		})}
@@ -221,7 +221,7 @@ func poolAccessFamilies() []Family {
 			Name: prefix + "source_rate_limit_remaining", Type: Gauge, Labels: poolLabels(),
 			Help: "Requests that the IONOS Cloud still allowed in its last answer to the pool; absent if it did not say. Pools of one account share the limit.",
 			sample: eachPool(func(p *poolView, emit emit) {
-				if limit := p.seen.reached().RateLimit; limit != nil {
+				if limit := p.counts.reached().RateLimit; limit != nil {
 					if remaining, known := limit(); known {
 						emit(float64(remaining))
 					}

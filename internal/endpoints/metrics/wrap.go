@@ -47,7 +47,7 @@ func (m *Metrics) Prober(name string, p pool.Prober) pool.Prober {
 
 type prober struct {
 	inner   pool.Prober
-	of      *poolSeen
+	of      *poolCounts
 	seconds prometheus.Observer
 }
 

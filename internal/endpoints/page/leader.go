@@ -32,8 +32,8 @@ func (s *Server) leaderRoutes(mux *http.ServeMux) {
 }
 
 // itself asks for the same of this process alone.
-func itself[K known](ask asking[K]) asking[K] {
-	return func(r *http.Request) (asked[K], error) {
+func itself[K answer](ask reader[K]) reader[K] {
+	return func(r *http.Request) (question[K], error) {
 		a, err := ask(r)
 		a.path = ""
 		return a, err

@@ -58,9 +58,9 @@ type Server struct {
 func New(opts Options) (*Server, error) {
 	switch {
 	case !opts.Admin.IsValid(), !opts.Metrics.IsValid():
-		return nil, errors.New("admin: two addresses to listen on are needed")
+		return nil, errors.New("page: two addresses to listen on are needed")
 	case opts.Configuration == nil:
-		return nil, errors.New("admin: a configuration to show is needed")
+		return nil, errors.New("page: a configuration to show is needed")
 	}
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
@@ -153,7 +153,7 @@ func (s *Server) Close() error { return errors.Join(s.admin.Close(), s.metrics.C
 // server makes the HTTP server of one listener.
 func (s *Server) server(listener net.Listener, routes http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           guarded(routes, isLoopback(listener.Addr())),
+		Handler:           withHeaders(routes, isLoopback(listener.Addr())),
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       requestTime,
 		WriteTimeout:      answerTime,

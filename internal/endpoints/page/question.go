@@ -28,25 +28,25 @@ func (s *Server) serviceRoutes(mux *http.ServeMux) {
 }
 
 // list asks for the list of Services.
-func (s *Server) list(r *http.Request) (asked[*report.Services], error) {
+func (s *Server) list(r *http.Request) (question[*report.Services], error) {
 	q, err := parseQuery(r.URL.Query())
-	return asked[*report.Services]{
+	return question[*report.Services]{
 		path: q.at("/services"), led: new(report.Services),
 		own: func() (*report.Services, error) { return s.opts.Services(q.Query), nil },
 	}, err
 }
 
 // one asks for the document of the Service that the path names.
-func (s *Server) one(r *http.Request) (asked[*report.Document], error) {
+func (s *Server) one(r *http.Request) (question[*report.Document], error) {
 	namespace, service := r.PathValue("namespace"), r.PathValue("service")
-	return asked[*report.Document]{
+	return question[*report.Document]{
 		path: "/services/" + url.PathEscape(namespace) + "/" + url.PathEscape(service), led: new(report.Document),
 		own: func() (*report.Document, error) { return s.opts.Service(namespace, service) },
 	}, nil
 }
 
 // explain asks what the Services know of a node or an address.
-func (s *Server) explain(r *http.Request) (asked[*report.Explanation], error) {
+func (s *Server) explain(r *http.Request) (question[*report.Explanation], error) {
 	q, err := parseQuery(r.URL.Query())
 	subject := strings.TrimSpace(r.URL.Query().Get("subject"))
 	if err == nil && subject == "" {
@@ -54,7 +54,7 @@ func (s *Server) explain(r *http.Request) (asked[*report.Explanation], error) {
 	}
 	values := q.values()
 	values.Set("subject", subject)
-	return asked[*report.Explanation]{
+	return question[*report.Explanation]{
 		path: "/explain?" + values.Encode(), led: new(report.Explanation),
 		own: func() (*report.Explanation, error) { return s.opts.Explain(subject, q.Query), nil },
 	}, err

@@ -13,12 +13,12 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 )
 
-// seen is what Metrics counts and no snapshot of the engine has. A pool that no plan has any
+// counts are what Metrics counts and no snapshot of the engine has. A pool that no plan has any
 // more is forgotten with the next one.
-type seen struct {
+type counts struct {
 	mu sync.Mutex
 	// pools are those that are in use.
-	pools map[string]*poolSeen
+	pools map[string]*poolCounts
 	// plans counts the plans.
 	plans uint64
 	// sound is when the documents last were without a mistake.
@@ -27,7 +27,7 @@ type seen struct {
 
 // Planned takes a plan and the documents that it was made of.
 func (m *Metrics) Planned(set documents.Set, p *assign.Plan) {
-	used := make(map[string]*poolSeen)
+	used := make(map[string]*poolCounts)
 	for _, g := range p.Groups() {
 		used[g.Pool] = m.pool(g.Pool)
 	}
@@ -41,11 +41,11 @@ func (m *Metrics) Planned(set documents.Set, p *assign.Plan) {
 }
 
 // pool returns what is counted of a pool.
-func (m *Metrics) pool(name string) *poolSeen {
+func (m *Metrics) pool(name string) *poolCounts {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.pools[name] == nil {
-		m.pools[name] = &poolSeen{}
+		m.pools[name] = &poolCounts{}
 	}
 	return m.pools[name]
 }
@@ -97,9 +97,9 @@ func (a Access) credentials() map[string]Credential {
 	return known
 }
 
-// poolSeen is what is known of one pool. Its counters outlive its groups: what a group
+// poolCounts is what is known of one pool. Its counters outlive its groups: what a group
 // counted stays when the group ends.
-type poolSeen struct {
+type poolCounts struct {
 	good, bad atomic.Uint64
 	inventory atomic.Pointer[inventoryRead]
 	access    atomic.Pointer[Access]
@@ -118,7 +118,7 @@ type inventoryRead struct {
 }
 
 // read takes an attempt to read in.
-func (p *poolSeen) read(r pool.Reading) {
+func (p *poolCounts) read(r pool.Reading) {
 	if r.Err != nil {
 		p.bad.Add(1)
 		return
@@ -128,7 +128,7 @@ func (p *poolSeen) read(r pool.Reading) {
 }
 
 // newest returns the newest complete inventory, the zero one before the first.
-func (p *poolSeen) newest() inventoryRead {
+func (p *poolCounts) newest() inventoryRead {
 	if read := p.inventory.Load(); read != nil {
 		return *read
 	}
@@ -136,7 +136,7 @@ func (p *poolSeen) newest() inventoryRead {
 }
 
 // reached returns how the source is reached, the zero Access before that is known.
-func (p *poolSeen) reached() Access {
+func (p *poolCounts) reached() Access {
 	if access := p.access.Load(); access != nil {
 		return *access
 	}
@@ -155,7 +155,7 @@ func totalsOf(o pool.Outcome, memory findings.Pool) totals {
 }
 
 // add adds what a group counted since the last time.
-func (p *poolSeen) add(before, after totals) {
+func (p *poolCounts) add(before, after totals) {
 	for i := range p.moves {
 		p.moves[i].Add(after.moves[i] - before.moves[i])
 	}

@@ -11,12 +11,12 @@ import (
 // script, image, frame or connection, whatever the name of a node contains.
 const policy = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// guarded adds to every answer the headers that keep browsers strict. On a
+// withHeaders adds to every answer the headers that keep browsers strict. On a
 // loopback address it also refuses foreign names in the Host header: the name of a
 // web page that is open on this machine could resolve to 127.0.0.1, and the page
 // would read the names and addresses of the nodes from here ("DNS rebinding"). On
 // another address any name is right, because the operator chose the name.
-func guarded(next http.Handler, local bool) http.Handler {
+func withHeaders(next http.Handler, local bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
 		header.Set("Content-Security-Policy", policy)
