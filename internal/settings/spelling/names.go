@@ -1,6 +1,9 @@
 package spelling
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // Kind is a kind of object that has settings.
 type Kind string
@@ -35,31 +38,23 @@ func (n Names) Of(text string) string {
 	if n.Spelling == Variables || !strings.Contains(text, "_") {
 		return text
 	}
-	var b strings.Builder
-	done := 0
-	for at := 0; at < len(text); {
-		end := at
-		for end < len(text) && inName(text[end]) {
-			end++
+	return settingForm.ReplaceAllStringFunc(text, func(found string) string {
+		name, value, _ := strings.Cut(found, "=")
+		known, ok := byVariable[name]
+		if !ok {
+			return found
 		}
-		if end == at {
-			at++
-			continue
+		for _, w := range known.Words {
+			if value == w.Variable {
+				return n.name(known) + "=" + w.Document
+			}
 		}
-		if known, ok := byVariable[text[at:end]]; ok {
-			b.WriteString(text[done:at])
-			b.WriteString(n.name(known))
-			end = value(&b, known, text, end)
-			done = end
-		}
-		at = end
-	}
-	if done == 0 {
-		return text
-	}
-	b.WriteString(text[done:])
-	return b.String()
+		return n.name(known) + strings.TrimPrefix(found, name)
+	})
 }
+
+// settingForm is a word that may be a variable, with the word that may be its value.
+var settingForm = regexp.MustCompile(`\b[A-Z]+_[A-Z_]+\b(=\w+)?`)
 
 // name is the object that decided a setting, and what the object calls it.
 func (n Names) name(known Setting) string {
@@ -89,31 +84,6 @@ func (n Names) kind(known Setting) Kind {
 		return Service
 	}
 	return n.CheckBy
-}
-
-// value writes the value that follows a name, if the reader spells it otherwise,
-// and returns where the rest of the text begins.
-func value(b *strings.Builder, known Setting, text string, at int) int {
-	if at == len(text) || text[at] != '=' {
-		return at
-	}
-	end := at + 1
-	for end < len(text) && inName(text[end]) {
-		end++
-	}
-	for _, w := range known.Words {
-		if text[at+1:end] == w.Variable {
-			b.WriteString("=" + w.Document)
-			return end
-		}
-	}
-	return at
-}
-
-// inName reports whether the byte may be part of a variable's name, or of any
-// word that a variable's name may be only a part of.
-func inName(c byte) bool {
-	return c == '_' || '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z'
 }
 
 // Field is the field of a document that replaces a variable; empty where it stays one.

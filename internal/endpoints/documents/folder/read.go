@@ -9,7 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
+	"reflect"
 	"strings"
 	"syscall"
 
@@ -20,29 +20,26 @@ import (
 const (
 	maxFiles = 1000
 	maxBytes = 16 << 20
-	// attempts is how often a folder that changes while it is read is read again.
-	attempts = 3
+	// attempts is how often a folder that changes while it is read is read.
+	attempts = 4
 )
 
-// Read returns what is in the folder at one moment: what changed while it was read is
-// read again, so that a document that moves from one file to another is in one of them.
+// Read returns what is in the folder at one moment: what two looks in a row find alike, so
+// that a document that moves from one file to another is in one of them.
 func Read(ctx context.Context, dir string) documents.Folder {
+	var before string
+	var last documents.Folder
 	for range attempts {
-		before, err := fingerprint(dir)
-		if err != nil {
-			return unreadable(err)
-		}
+		// Where the link of a mounted ConfigMap leads; where there is none, the files tell.
+		data, _ := os.Readlink(filepath.Join(dir, "..data"))
 		found, err := readAll(ctx, dir)
-		if err != nil {
+		switch {
+		case err != nil:
 			return unreadable(err)
-		}
-		after, err := fingerprint(dir)
-		if err != nil {
-			return unreadable(err)
-		}
-		if slices.Equal(before, after) {
+		case last.Files != nil && data == before && reflect.DeepEqual(found, last):
 			return found
 		}
+		before, last = data, found
 	}
 	return documents.Folder{
 		Problem: "the folder DOCUMENTS_DIR changes all the time", Remedy: "replace its files at once, as a mounted ConfigMap does",
@@ -69,73 +66,29 @@ func isDocument(name string) bool {
 	return false
 }
 
-// names lists the files with documents, sorted.
-func names(dir string) ([]string, error) {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	var found []string
-	for _, entry := range entries {
-		if isDocument(entry.Name()) {
-			found = append(found, entry.Name())
-		}
-	}
-	if len(found) > maxFiles {
-		return nil, fmt.Errorf("it holds %d files, more than %d", len(found), maxFiles)
-	}
-	return found, nil
-}
-
-// fingerprint has a line for each file, and for where the link of a mounted ConfigMap
-// leads. It is another one when something in the folder is.
-func fingerprint(dir string) ([]string, error) {
-	all, err := names(dir)
-	if err != nil {
-		return nil, err
-	}
-	data, _ := os.Readlink(filepath.Join(dir, "..data")) // where there is none, the files tell
-	lines := []string{data}
-	for _, name := range all {
-		line := name
-		if info, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			line += " " + err.Error()
-		} else {
-			line += fmt.Sprint(" ", info.Size(), info.ModTime().UnixNano(), info.Mode(), inode(info))
-		}
-		lines = append(lines, line)
-	}
-	return lines, nil
-}
-
-// inode tells a file from another one of the same size and time.
-func inode(info fs.FileInfo) uint64 {
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		return stat.Ino
-	}
-	return 0
-}
-
 // readAll reads every file with documents. One that cannot be read is in the result.
 func readAll(ctx context.Context, dir string) (documents.Folder, error) {
-	all, err := names(dir)
-	if err != nil {
-		return documents.Folder{}, err
-	}
-	var found documents.Folder
+	entries, err := os.ReadDir(dir)
+	found := documents.Folder{Files: []documents.File{}}
 	total := 0
-	for _, name := range all {
+	for _, entry := range entries {
+		if !isDocument(entry.Name()) {
+			continue
+		}
 		if err := ctx.Err(); err != nil {
-			return documents.Folder{}, err
+			return found, err
 		}
-		file := readFile(filepath.Join(dir, name))
-		file.Name = name
-		if total += len(file.Data); total > maxBytes {
-			return documents.Folder{}, fmt.Errorf("its files hold more than %d MiB", maxBytes>>20)
-		}
+		file := readFile(filepath.Join(dir, entry.Name()))
+		file.Name = entry.Name()
 		found.Files = append(found.Files, file)
+		if total += len(file.Data); total > maxBytes {
+			return found, fmt.Errorf("its files hold more than %d MiB", maxBytes>>20)
+		}
+		if len(found.Files) > maxFiles {
+			return found, fmt.Errorf("it holds more than %d files", maxFiles)
+		}
 	}
-	return found, nil
+	return found, err
 }
 
 // readFile reads one file, and one byte more than a file may hold.
