@@ -18,9 +18,9 @@ type Documents struct {
 	API bool `env:"DOCUMENTS_API" default:"false" desc:"read EndpointPools and EndpointBindings from the API server too, and tell there what becomes of them. It has to have the CustomResourceDefinitions. Where a file in DOCUMENTS_DIR holds a document of the same name, the file counts. Without DOCUMENTS_DIR it takes the place of the same variables"`
 	// BoundSubnets, BoundNamespaces and BoundPorts are what pools in the API server may
 	// not go beyond.
-	BoundSubnets    []string `env:"BOUNDS_SUBNETS" format:"subnet" example:"10.0.0.0/16" desc:"address ranges that all subnets of pools in the API server must be inside; needed with DOCUMENTS_API=true"`
-	BoundNamespaces []string `env:"BOUNDS_NAMESPACES" format:"namespace" example:"shop,blog" desc:"namespaces that pools in the API server may allow, and whose bindings in the API server count; * is every namespace; needed with DOCUMENTS_API=true"`
-	BoundPorts      []string `env:"BOUNDS_PORTS" format:"port-range" example:"30080,31000-31999" desc:"ports that pools in the API server may allow, as numbers and ranges; needed with DOCUMENTS_API=true"`
+	BoundSubnets    []string `env:"BOUNDS_SUBNETS" everything:"0.0.0.0/0,::/0" format:"subnet" example:"10.0.0.0/16" desc:"address ranges that all subnets of pools in the API server must be inside; needed with DOCUMENTS_API=true"`
+	BoundNamespaces []string `env:"BOUNDS_NAMESPACES" everything:"*" format:"namespace" example:"shop,blog" desc:"namespaces that pools in the API server may allow, and whose bindings in the API server count; * is every namespace; needed with DOCUMENTS_API=true"`
+	BoundPorts      []string `env:"BOUNDS_PORTS" everything:"1-65535" format:"port-range" example:"30080,31000-31999" desc:"ports that pools in the API server may allow, as numbers and ranges; needed with DOCUMENTS_API=true"`
 }
 
 // Used reports whether documents take the place of variables.
@@ -63,21 +63,15 @@ func (l *loader) checkDocuments() {
 // checkBounds demands bounds where the API server carries documents: whoever may write
 // them there may otherwise have everything published that a pool can name.
 func (l *loader) checkBounds() {
-	d := l.config.Documents
-	for _, bound := range []struct {
-		name, all string
-		set       bool
-	}{
-		{"BOUNDS_SUBNETS", "0.0.0.0/0,::/0", len(d.BoundSubnets) > 0},
-		{"BOUNDS_NAMESPACES", "*", len(d.BoundNamespaces) > 0},
-		{"BOUNDS_PORTS", "1-65535", len(d.BoundPorts) > 0},
-	} {
+	api := l.config.Documents.API
+	for _, v := range l.variables {
+		all := v.tags.Get("everything")
 		switch {
-		case !l.sound("DOCUMENTS_API", bound.name):
-		case d.API && !bound.set:
-			l.mistake(bound.name, "is required with DOCUMENTS_API=true, and not set", "set it to what pools in the API server may have at most; "+bound.all+" is everything")
-		case !d.API && bound.set:
-			l.mistake(bound.name, "has no effect without DOCUMENTS_API=true", "set DOCUMENTS_API=true, or remove it")
+		case all == "" || !l.sound("DOCUMENTS_API", v.name):
+		case api && !l.set(v.name):
+			l.mistake(v.name, "is required with DOCUMENTS_API=true, and not set", "set it to what pools in the API server may have at most; "+all+" is everything")
+		case !api && l.set(v.name):
+			l.mistake(v.name, "has no effect without DOCUMENTS_API=true", "set DOCUMENTS_API=true, or remove it")
 		}
 	}
 }

@@ -39,12 +39,8 @@ func (e Environment) Format(state fmt.State, _ rune) { _, _ = fmt.Fprint(state, 
 // newEnvironment selects variables by name and adds the secrets, by plain name,
 // that a file holds.
 func newEnvironment(env map[string]string, allowed func(name string) bool, secrets map[string]Secret) Environment {
-	selected := map[string]string{}
-	for name, value := range env {
-		if allowed(name) {
-			selected[name] = value
-		}
-	}
+	selected := maps.Clone(env)
+	maps.DeleteFunc(selected, func(name, _ string) bool { return !allowed(name) })
 	names := slices.Collect(maps.Keys(selected))
 	for name := range secrets {
 		if _, plain := selected[name]; !plain {

@@ -108,7 +108,7 @@ func (l *loader) load(v variable) {
 	value, ok := l.env[v.name]
 	if ok {
 		l.origins[v.name] = FromEnvironment
-		if isLinkTo(v.name, value) {
+		if isServiceLink(v.name, value) {
 			l.mistake(v.name, "is set by Kubernetes for a Service named "+serviceName(v.name), "set enableServiceLinks: false in the Pod")
 			return
 		}

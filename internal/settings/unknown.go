@@ -2,7 +2,6 @@ package settings
 
 import (
 	"maps"
-	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -84,38 +83,12 @@ func belongsToOthers(name, value string) bool {
 	return isServiceLink(name, value)
 }
 
-var (
-	linkURL     = regexp.MustCompile(`^(tcp|udp|sctp)://`)
-	linkHost    = regexp.MustCompile(`_SERVICE_HOST$`)
-	linkNumber  = regexp.MustCompile(`_SERVICE_PORT(_[A-Z0-9_]+)?$`)
-	linkPort    = regexp.MustCompile(`_PORT(_[0-9]+_(TCP|UDP|SCTP))?$`)
-	linkDetails = regexp.MustCompile(`_PORT_[0-9]+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR)$`)
-	digitsOnly  = regexp.MustCompile(`^[0-9]+$`)
-)
+// serviceLink is what Kubernetes puts into the environment of a Pod for each Service of the
+// namespace. Where the name could be one of ours, or a misspelling (ADMIN_PORT), the value
+// decides.
+var serviceLink = regexp.MustCompile(`_SERVICE_HOST=[0-9a-f.:]+$|_SERVICE_PORT(_[A-Z0-9_]+)?=[0-9]+$|_PORT(_[0-9]+_(TCP|UDP|SCTP))?=(tcp|udp|sctp)://|_PORT_[0-9]+_(TCP|UDP|SCTP)_(PROTO|PORT|ADDR)=`)
 
-// isServiceLink reports whether Kubernetes injected the variable into the Pod
-// for a Service of the namespace. Where the name could be a misspelling of ours
-// (ADMIN_PORT), the value decides.
-func isServiceLink(name, value string) bool {
-	switch {
-	case linkDetails.MatchString(name):
-		return true
-	case linkHost.MatchString(name):
-		_, err := netip.ParseAddr(value)
-		return err == nil
-	case linkNumber.MatchString(name):
-		return digitsOnly.MatchString(value)
-	case linkPort.MatchString(name):
-		return linkURL.MatchString(value)
-	}
-	return false
-}
-
-// isLinkTo reports whether one of our own variables holds what Kubernetes
-// injects for a Service that happens to be named like it.
-func isLinkTo(name, value string) bool {
-	return strings.HasSuffix(name, "_PORT") && linkURL.MatchString(value)
-}
+func isServiceLink(name, value string) bool { return serviceLink.MatchString(name + "=" + value) }
 
 // serviceName is the name of the Service for which Kubernetes sets a variable.
 func serviceName(variable string) string {

@@ -87,18 +87,10 @@ func LoadViews(environ []string) (Views, error) {
 func (l *loader) checkViews(v *Views) {
 	const cert, key, ca, list, address = "VIEWS_TLS_CERT_FILE", "VIEWS_TLS_KEY_FILE", "VIEWS_CLIENT_CA_FILE", "VIEWS_IDENTITIES_FILE", "VIEWS_ADDRESS"
 	s := v.Stream
-	if s.Certificate != "" && s.Key == "" {
-		l.mistake(key, "is not set, but "+cert+" is", "set both, or none")
-	}
-	if s.Key != "" && s.Certificate == "" {
-		l.mistake(cert, "is not set, but "+key+" is", "set both, or none")
-	}
-	if s.ClientCA != "" && s.Certificate == "" {
-		l.mistake(ca, "needs TLS, in which clients show their certificates", "set "+cert+" and "+key)
-	}
-	if s.ClientCA != "" && s.Identities == "" {
-		l.mistake(ca, "has no effect without a list of identities", "set "+list)
-	}
+	l.needs(key, cert, s.Certificate != "")
+	l.needs(cert, key, s.Key != "")
+	l.needs(cert, ca, s.ClientCA != "")
+	l.needs(list, ca, s.ClientCA != "")
 	if !l.sound(address) || s.Address.Addr().IsLoopback() {
 		return
 	}

@@ -139,11 +139,11 @@ func TestContract134ConfigShowWarnsOfDocumentsThatCannotMove(t *testing.T) {
 	want := []string{
 		`EndpointPool a: cannot move to the API server with spec.source.command, which is for mounted documents only: it names a path or a program of the controller's machine` + keep,
 		`EndpointPool b: cannot move to the API server with spec.source.file, which is for mounted documents only: it names a path or a program of the controller's machine` + keep,
-		`EndpointPool c: cannot move to the API server with spec.subnets[1]="172.16.0.0/24", which is outside of BOUNDS_SUBNETS=10.0.0.0/16` + keep + `, or change BOUNDS_SUBNETS`,
-		`EndpointPool d: cannot move to the API server with spec.allow[0].ports[1]="22", which is outside of BOUNDS_PORTS=30080` + keep + `, or change BOUNDS_PORTS`,
-		`EndpointPool e: cannot move to the API server with spec.allow[0].namespaces[1]="blog", which is outside of BOUNDS_NAMESPACES=shop` + keep + `, or change BOUNDS_NAMESPACES`,
+		`EndpointPool c: cannot move to the API server with spec.subnets[1]="172.16.0.0/24", which is outside of BOUNDS_SUBNETS=10.0.0.0/16` + keep + `, or widen the bounds of this installation`,
+		`EndpointPool d: cannot move to the API server with spec.allow[0].ports[1]="22", which is outside of BOUNDS_PORTS=30080` + keep + `, or widen the bounds of this installation`,
+		`EndpointPool e: cannot move to the API server with spec.allow[0].namespaces[1]="blog", which is outside of BOUNDS_NAMESPACES=shop` + keep + `, or widen the bounds of this installation`,
 		`EndpointPool f: cannot move to the API server with spec.credentials=blue, whose kubeconfig runs a program` + keep + `, or put a token or a client certificate into the kubeconfig`,
-		`EndpointBinding blog/web: cannot move to the API server with metadata.namespace="blog", which is outside of BOUNDS_NAMESPACES=shop` + keep + `, or change BOUNDS_NAMESPACES`,
+		`EndpointBinding blog/web: cannot move to the API server with metadata.namespace="blog", which is outside of BOUNDS_NAMESPACES=shop` + keep + `, or widen the bounds of this installation`,
 	}
 	var got []string
 	for line := range strings.Lines(stderr) {

@@ -25,7 +25,6 @@ func Advance(before Set, folder Folder) Set {
 	for _, key := range l.keys() {
 		after.Entries = append(after.Entries, l.entry(key))
 	}
-	slices.SortFunc(after.Entries, func(a, b Entry) int { return a.Key.compare(b.Key) })
 	forbid(before, &after)
 	after.Mistakes = l.mistakes
 	after.finish(before)
@@ -89,11 +88,10 @@ func (l *look) keys() []Key {
 // reasons are the mistakes of a file, or those of all others where it has none: a
 // document that is in no file may be in one of those.
 func (l *look) reasons(file string) []Mistake {
-	others := func(m Mistake) bool { return m.File != file }
-	if !slices.ContainsFunc(l.mistakes, func(m Mistake) bool { return m.File == file }) {
-		return slices.Clone(l.mistakes)
+	if of := slices.DeleteFunc(slices.Clone(l.mistakes), func(m Mistake) bool { return m.File != file }); len(of) > 0 {
+		return of
 	}
-	return slices.DeleteFunc(slices.Clone(l.mistakes), others)
+	return slices.Clone(l.mistakes)
 }
 
 // entry decides which version of a document is in effect.

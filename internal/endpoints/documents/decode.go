@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -97,7 +98,7 @@ func (f Folder) decodeDocument(file string, node *yaml.Node) Document {
 // pool decodes and checks a pool. Its fields are checked as far as they could be decoded.
 func (w *walk) pool(node *yaml.Node) *v1alpha1.EndpointPool {
 	pool := new(v1alpha1.EndpointPool)
-	w.into(node, pool)
+	w.value(node, reflect.ValueOf(pool).Elem(), "")
 	pool.SetDefaults()
 	w.checkPool(&pool.Spec)
 	return pool
@@ -106,7 +107,7 @@ func (w *walk) pool(node *yaml.Node) *v1alpha1.EndpointPool {
 // binding does the same for a binding.
 func (w *walk) binding(node *yaml.Node) *v1alpha1.EndpointBinding {
 	binding := new(v1alpha1.EndpointBinding)
-	w.into(node, binding)
+	w.value(node, reflect.ValueOf(binding).Elem(), "")
 	binding.SetDefaults()
 	w.checkBinding(&binding.Spec)
 	return binding

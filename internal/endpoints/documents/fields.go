@@ -44,20 +44,15 @@ func (w *walk) fields(node *yaml.Node, target reflect.Value, path string) {
 		}
 		field, ok := known[name]
 		if !ok {
-			w.unknown(node, name, at, path, known)
+			w.unknown(name, at, path, known)
 			continue
 		}
 		w.value(value, field, at)
 	}
 }
 
-// unknown notes a name that is no field, at the line of the name.
-func (w *walk) unknown(node *yaml.Node, name, at, path string, known map[string]reflect.Value) {
-	for i := 0; i+1 < len(node.Content); i += 2 {
-		if node.Content[i].Value == name {
-			w.lines[at] = node.Content[i].Line
-		}
-	}
+// unknown notes a name that is no field.
+func (w *walk) unknown(name, at, path string, known map[string]reflect.Value) {
 	names := slices.Sorted(maps.Keys(known))
 	remedy := remedyFor(name, names)
 	if strings.HasPrefix(remedy, "write ") && !strings.EqualFold(strings.TrimPrefix(remedy, "write "), name) {

@@ -1,15 +1,9 @@
 package documents
 
-import (
-	"regexp"
-	"slices"
-	"strings"
-)
+import "strings"
 
 // KeepFile is the remedy for a document that cannot move from a file to the API server.
 const KeepFile = "keep it in a file of DOCUMENTS_DIR"
-
-var boundName = regexp.MustCompile(`BOUNDS_[A-Z]+`)
 
 // Immovable says why a document of a file cannot be an object of the API server, in one
 // mistake; ok is false where it can.
@@ -21,7 +15,7 @@ func (b Bounds) Immovable(e Entry) (m Mistake, ok bool) {
 	}
 	beyond := b.outside(Document{Key: e.Key, Pool: e.Pool, Binding: e.Binding})
 	if len(found) == 0 { // then other bounds are enough
-		remedy += ", or change " + strings.Join(boundsOf(beyond), " and ")
+		remedy += ", or widen the bounds of this installation"
 	}
 	var reasons []string
 	for _, one := range append(found, beyond...) {
@@ -34,14 +28,4 @@ func (b Bounds) Immovable(e Entry) (m Mistake, ok bool) {
 // CannotMove is the mistake of a document that cannot move to the API server.
 func (e Entry) CannotMove(reason, remedy string) Mistake {
 	return Mistake{File: e.File, Line: e.Line, Document: e.Key.String(), Rule: "cannot move to the API server " + reason, Remedy: remedy}
-}
-
-// boundsOf are the variables that mistakes name, sorted.
-func boundsOf(found []Mistake) []string {
-	var names []string
-	for _, m := range found {
-		names = append(names, boundName.FindString(m.Rule))
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }

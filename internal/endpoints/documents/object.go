@@ -44,11 +44,8 @@ func DecodeObject(data []byte) (Document, error) {
 	if err != nil {
 		return Document{}, fmt.Errorf("read %s of the API server: %w", key, err)
 	}
-	document := Document{Key: key, File: APIServer, Object: of}
-	for _, found := range Decode(APIServer, text) {
-		document.Pool, document.Binding, document.Mistakes = found.Pool, found.Binding, found.Mistakes
-		document.OnlyChecked, document.OwnCheck = found.OnlyChecked, found.OwnCheck
-	}
+	document := Decode(APIServer, text)[0] // an object of JSON is one document
+	document.Key, document.Line, document.Object = key, 0, of
 	if document.Binding != nil {
 		document.Binding.UID = types.UID(of.UID)
 	}

@@ -112,11 +112,5 @@ func (b Bounds) common(subnets []string) []string {
 // OnlyChecked returns the pools that exist and cannot be used, as far as the endpoints in
 // their slices can still be checked: without a source, sorted by name.
 func (s Set) OnlyChecked() []*v1alpha1.EndpointPool {
-	var pools []*v1alpha1.EndpointPool
-	for _, e := range s.Entries {
-		if e.OnlyChecked != nil {
-			pools = append(pools, e.OnlyChecked)
-		}
-	}
-	return pools
+	return each(s, func(e Entry) *v1alpha1.EndpointPool { return e.OnlyChecked })
 }

@@ -107,24 +107,22 @@ func (s Set) Entry(key Key) (Entry, bool) {
 
 // Pools returns the usable pools, sorted by name.
 func (s Set) Pools() []*v1alpha1.EndpointPool {
-	var pools []*v1alpha1.EndpointPool
-	for _, e := range s.Entries {
-		if e.Pool != nil {
-			pools = append(pools, e.Pool)
-		}
-	}
-	return pools
+	return each(s, func(e Entry) *v1alpha1.EndpointPool { return e.Pool })
 }
 
 // Bindings returns the usable bindings, sorted by namespace and name.
 func (s Set) Bindings() []*v1alpha1.EndpointBinding {
-	var bindings []*v1alpha1.EndpointBinding
+	return each(s, func(e Entry) *v1alpha1.EndpointBinding { return e.Binding })
+}
+
+// each returns what the entries have, in their order.
+func each[T any](s Set, of func(Entry) *T) (all []*T) {
 	for _, e := range s.Entries {
-		if e.Binding != nil {
-			bindings = append(bindings, e.Binding)
+		if one := of(e); one != nil {
+			all = append(all, one)
 		}
 	}
-	return bindings
+	return all
 }
 
 // Namespaces are those that a pool allows, by name or by labels, and those of the bindings.

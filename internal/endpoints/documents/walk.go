@@ -131,11 +131,6 @@ func (w *walk) textAt(node *yaml.Node, key string, parents ...string) string {
 	return value.Value
 }
 
-// into decodes a document.
-func (w *walk) into(node *yaml.Node, document any) {
-	w.value(node, reflect.ValueOf(document).Elem(), "")
-}
-
 // value decodes one value and all that is in it.
 func (w *walk) value(node *yaml.Node, target reflect.Value, path string) {
 	if w.budget--; w.budget < 0 {
@@ -146,6 +141,7 @@ func (w *walk) value(node *yaml.Node, target reflect.Value, path string) {
 	}
 	node = resolved(node)
 	if isNull(node) {
+		delete(w.lines, path)
 		return // as if the field were not there, as in the API
 	}
 	if path != "" {
@@ -237,16 +233,15 @@ func (w *walk) pairs(node *yaml.Node, path string) func(func(string, *yaml.Node)
 		for i := 0; i+1 < len(node.Content); i += 2 {
 			key := node.Content[i]
 			at := strings.TrimPrefix(path+"."+key.Value, ".")
+			w.lines[at] = key.Line
 			switch {
 			case key.ShortTag() == "!!merge":
-				w.lines[at] = key.Line
 				w.note(at, problem{"is a merge key", "write the fields themselves"})
 				continue
 			case key.Kind != yaml.ScalarNode:
 				w.note(path, problem{"has a name that is " + nounOf(key), "write a word before the colon"})
 				continue
 			case seen[key.Value]:
-				w.lines[at] = key.Line
 				w.note(at, problem{"is set twice", "remove one of them"})
 				continue
 			}

@@ -55,7 +55,7 @@ func saidBy(status any, conditions []metav1.Condition) said {
 		out.digest = digestOf(text)
 	}
 	for _, c := range conditions {
-		out.since = append(out.since, transition{shared(c.Type, conditionTypes), shared(c.Status, conditionStatuses), c.LastTransitionTime.Unix()})
+		out.since = append(out.since, transition{c.Type, c.Status, c.LastTransitionTime.Unix()})
 	}
 	return out
 }
@@ -78,21 +78,6 @@ func (o *object) last() said {
 // written again after a long time: the definition may be another one by then.
 func (o *object) says(wanted digest, now time.Time) bool {
 	return wanted == o.said.digest || o.sent != nil && wanted == o.sent.digest && now.Sub(o.sent.at) < mostRefused
-}
-
-var (
-	conditionTypes = []string{
-		v1alpha1.ConditionAccepted, v1alpha1.ConditionSourceReady, v1alpha1.ConditionProgrammed, v1alpha1.ConditionReady, v1alpha1.ConditionHeld,
-	}
-	conditionStatuses = []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown}
-)
-
-// shared is the same word, kept once for all objects.
-func shared[T ~string](word T, words []T) T {
-	if i := slices.Index(words, word); i >= 0 {
-		return words[i]
-	}
-	return word
 }
 
 // dated gives conditions the time when their status changed.
