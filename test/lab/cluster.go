@@ -27,6 +27,9 @@ type ClusterOptions struct {
 	Policy corev1.ServiceExternalTrafficPolicy
 	// Nodes is how many there are, and the first Pods of them have a Pod each.
 	Nodes, Pods int
+	// Abrupt says that a Pod gets its signal as soon as it begins to end. Otherwise it serves
+	// on for 5 s, by a preStop hook.
+	Abrupt bool
 	// Unnamed says that the Nodes do not name their address on the private LAN, as in
 	// clusters that IONOS manages. Then the source is a file.
 	Unnamed bool

@@ -25,7 +25,7 @@ type move struct {
 func moves() []move {
 	return []move{
 		{"rolling update", "three Pods move to other nodes, one after the other", 8, 3, rollingUpdate},
-		{"two rollouts", "the same twice, 45 s apart; one of the last nodes is one of the first", 8, 3, twoRollouts},
+		{"two rollouts", "three Pods move to other nodes, one after the other, and 45 s later to others again, one of which had a Pod at first", 8, 3, twoRollouts},
 		{"surge of half", "four Pods move to other nodes, two at a time", 8, 4, surgeOfHalf},
 		{"ten to two", "of ten Pods on ten nodes eight are deleted at once", 10, 10, tenToTwo},
 		{"recreated", "the only Pod is deleted, then one starts on another node", 8, 1, recreated},
@@ -49,13 +49,13 @@ func TestRemoteMoves(t *testing.T) {
 		measure(t, w, m, "", lab.ClusterOptions{Mode: kubeproxy.IPTables, Policy: local})
 		measure(t, w, m, "", lab.ClusterOptions{Mode: kubeproxy.IPTables, Policy: cluster})
 	}
+	for _, m := range all[1:6] {
+		measure(t, w, m, "HEALTH_CHECK_MAX_SILENT_PERCENT=100, ", lab.ClusterOptions{
+			Mode: kubeproxy.IPTables, Policy: local, Env: map[string]string{"HEALTH_CHECK_MAX_SILENT_PERCENT": "100"},
+		})
+	}
+	measure(t, w, all[0], "no preStop pause, ", lab.ClusterOptions{Mode: kubeproxy.IPTables, Policy: cluster, Abrupt: true})
 	measure(t, w, all[1], "nftables, ", lab.ClusterOptions{Mode: kubeproxy.NFTables, Policy: local})
-	measure(t, w, all[1], "HEALTH_CHECK_MAX_SILENT_PERCENT=100, ", lab.ClusterOptions{
-		Mode: kubeproxy.IPTables, Policy: local, Env: map[string]string{"HEALTH_CHECK_MAX_SILENT_PERCENT": "100"},
-	})
-	measure(t, w, all[3], "HEALTH_CHECK_MAX_SILENT_PERCENT=100, ", lab.ClusterOptions{
-		Mode: kubeproxy.IPTables, Policy: local, Env: map[string]string{"HEALTH_CHECK_MAX_SILENT_PERCENT": "100"},
-	})
 	measure(t, w, all[len(all)-1], "private address not named, ", lab.ClusterOptions{Mode: kubeproxy.IPTables, Policy: cluster, Unnamed: true})
 }
 
@@ -69,7 +69,7 @@ func measure(t *testing.T, w *lab.World, m move, what string, options lab.Cluste
 		c.Begin(100)
 		seen := c.See()
 		m.story(c)
-		seen.Settle(6 * time.Minute)
+		seen.Settle(15 * time.Minute)
 		seen.Stop()
 		c.End()
 		c.Report("remote kube-proxy/"+name, m.text, seen.Facts()...)

@@ -64,11 +64,13 @@ func (p *Pod) start() {
 }
 
 // end deletes the Pod: it is terminating while its preStop hook waits and it serves on,
-// then the container gets its signal.
+// then the container gets its signal. The hook and the slice begin at the same time.
 func (p *Pod) end() {
 	p.cluster.t.Helper()
 	p.cluster.set(p, podTerminating)
-	<-time.After(preStop)
+	if !p.cluster.options.Abrupt {
+		<-time.After(preStop)
+	}
 	p.backend.stop()
 	p.cluster.set(p, podGone)
 	netns.Delete(p.cluster.t, p.Name)

@@ -143,8 +143,9 @@ func (s *Seen) Facts() []traffic.Fact {
 		modes = []string{"Publish all the time"}
 	}
 	slices.Sort(modes)
-	return []traffic.Fact{
-		{Name: "mode", Value: strings.Join(modes, ", ")},
-		{Name: "dead endpoints that were ready", Value: fmt.Sprintf("at most %d at once, one for up to %.1f s", s.Most, s.Longest.Seconds())},
+	dead := "none"
+	if s.Most > 0 {
+		dead = fmt.Sprintf("at most %d at once, one for up to %.1f s", s.Most, s.Longest.Seconds())
 	}
+	return []traffic.Fact{{Name: "mode", Value: strings.Join(modes, ", ")}, {Name: "dead endpoints that were ready", Value: dead}}
 }
