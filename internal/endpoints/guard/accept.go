@@ -93,12 +93,7 @@ func countKept(rows []row, w *world) acceptance {
 
 // somePasses reports whether anything that passes is ready.
 func somePasses(rows []row) bool {
-	for i := range rows {
-		if rows[i].next == inventory.StateReady && rows[i].condition == passing {
-			return true
-		}
-	}
-	return false
+	return some(rows, func(r *row) bool { return r.next == inventory.StateReady && r.condition == passing })
 }
 
 // count counts one more scheduled inventory that was rejected and leaves the

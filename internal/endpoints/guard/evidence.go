@@ -6,45 +6,52 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
-// apart is what evidence says of a member that is published otherwise, because
-// nothing else of its pool works.
-type apart struct {
-	// state is what the checks say. Absent: it never passed.
+// A pool in which nothing works publishes its members otherwise than the checks say: it
+// fails open, or takes no failure for one before a check has passed. A target of several
+// pools must not do that while another of its pools works. So each address gets a second
+// state, by evidence: the one that it would have if something else were sure to work. Of a
+// member that is published otherwise this second state is remembered too, with what decides
+// on it the next time.
+
+// evidence is what is remembered of a member that is published otherwise than by evidence.
+type evidence struct {
+	// state is the one by evidence. Absent: it never passed.
 	state inventory.State
 	// uncounted and silenced are those of member, for this state.
 	uncounted int
 	silenced  time.Time
 }
 
-// weigh decides the state of each address by evidence: what the contract's table
-// says where something else is sure to work, so that neither failing open nor the
-// doubt about a prober that has not passed yet applies.
+// weigh decides the state by evidence of each address. It is the published one where
+// nothing is published otherwise.
 func weigh(rows []row, w *world) {
 	sure := *w
 	sure.mayDemote, sure.open = true, false
 	for i := range rows {
 		r := &rows[i]
 		r.evident = r.next
-		if w.mayDemote && r.was.apart == nil {
+		if w.mayDemote && r.was.evidence == nil {
 			continue
 		}
-		was, shadow := *r.was, *r
-		if was.apart != nil {
-			was.State, was.uncounted, was.silenced = was.apart.state, was.apart.uncounted, was.apart.silenced
-		}
-		shadow.was = &was
+		shadow := *r
+		shadow.was = r.was.byEvidence()
 		shadow.condition = shadow.assess(&sure)
-		r.evident, r.shadow = shadow.weighed(&sure), &shadow
+		if shadow.isMember() || shadow.was.standing != leaving { // what leaves does not come back
+			r.evident = shadow.decide(&sure)
+		} else {
+			r.evident = inventory.Absent
+		}
+		r.shadow = &shadow
 	}
 }
 
-// weighed is decide, for an address that may be a member only because its pool
-// fails open.
-func (r *row) weighed(sure *world) inventory.State {
-	if !r.isMember() && r.was.standing == leaving {
-		return inventory.Absent
+// byEvidence returns the member as it would be if it had been published by evidence.
+func (m *member) byEvidence() *member {
+	is := *m
+	if e := m.evidence; e != nil {
+		is.State, is.uncounted, is.silenced = e.state, e.uncounted, e.silenced
 	}
-	return r.decide(sure)
+	return &is
 }
 
 // byEvidence returns the row that the state by evidence was decided on.
@@ -55,14 +62,14 @@ func (r *row) byEvidence() *row {
 	return r
 }
 
-// rememberApart returns what evidence says of an address that is published, nil
-// where that is what the member says.
-func (r *row) rememberApart(w *world, m *member) *apart {
+// rememberEvidence returns what is remembered of an address that is published, nil where
+// the member says the same.
+func (r *row) rememberEvidence(w *world, m *member) *evidence {
 	if r.accepted {
 		return nil
 	}
 	s := r.byEvidence()
-	next := apart{state: r.evident, uncounted: s.uncounted()}
+	next := evidence{state: r.evident, uncounted: s.uncounted()}
 	if s.condition == uncounted {
 		next.uncounted = r.streak.Fails
 	}
@@ -70,11 +77,7 @@ func (r *row) rememberApart(w *world, m *member) *apart {
 		return nil
 	}
 	next.silenced = s.silencedBy(r.evident, s.was.State, s.was.silenced, w)
-	if r.was.apart != nil && *r.was.apart == next {
-		return r.was.apart
-	}
-	changed := next
-	return &changed
+	return shared(r.was.evidence, &next)
 }
 
 // hasPassed reports whether a check of this process has passed.

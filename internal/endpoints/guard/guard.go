@@ -191,25 +191,22 @@ func Decide(in Input, policy Policy) Verdict {
 // before IPv6 ones, so what is sorted stays so.
 func (v *Verdict) add(f family, r ruling) {
 	v.Memory.pools[f], v.parts[f] = r.pool, r.part
-	if r.mode > v.Mode {
-		v.Mode, v.Cause, v.Message = r.mode, r.cause, r.message
+	if r.Mode > v.Mode {
+		v.Mode, v.Cause, v.Message = r.Mode, r.Cause, r.Message
 	}
-	v.Members = joined(v.Members, r.members)
-	v.Decisions, v.Watch = joined(v.Decisions, r.decisions), joined(v.Watch, r.watch)
+	v.Members = joined(v.Members, r.Members)
+	v.Decisions, v.Watch = joined(v.Decisions, r.Decisions), joined(v.Watch, r.Watch)
 	v.accept(r)
-	v.Unchecked += r.unchecked
-	v.Next = sooner(v.Next, r.next)
+	v.Unchecked += r.Unchecked
+	v.Next = sooner(v.Next, r.Next)
 }
 
 // accept joins what becomes of the endpoints of one family that rejected
 // inventories leave out.
 func (v *Verdict) accept(r ruling) {
-	v.Accepted = joined(v.Accepted, r.accepted)
-	if v.AcceptedMessage != "" && r.acceptedMessage != "" {
-		v.AcceptedMessage += "; "
-	}
-	v.AcceptedMessage += r.acceptedMessage
-	v.Removal = v.Removal.with(r.removal)
+	v.Accepted = joined(v.Accepted, r.Accepted)
+	v.AcceptedMessage = joinText(v.AcceptedMessage, "; ", r.AcceptedMessage)
+	v.Removal = v.Removal.with(r.Removal)
 }
 
 // with returns what two removals come to together.

@@ -1,27 +1,16 @@
 package guard
 
 import (
-	"net/netip"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
-// ruling is what was decided of one family.
+// ruling is what was decided of one family: a verdict, without its memory.
 type ruling struct {
-	pool            pool
-	mode            Mode
-	cause           Cause
-	message         string
-	members         []inventory.Member
-	decisions       []inventory.Decision
-	watch           []Watch
-	accepted        []netip.Addr
-	acceptedMessage string
-	removal         Removal
-	unchecked       int
-	next            time.Time
-	part            part
+	Verdict
+	pool pool
+	part part
 }
 
 // judge decides the state of every member and candidate of one family. counts
@@ -47,25 +36,25 @@ func judge(p pool, health inventory.Health, now time.Time, policy Policy, counts
 
 // rule makes the ruling: the members for the next time, and what to say.
 func rule(p pool, rows []row, w *world, outcome acceptance) ruling {
-	r := ruling{pool: p, accepted: outcome.addresses, removal: outcome.removal}
-	r.acceptedMessage, r.removal.At = outcome.message(w), outcome.at
+	r := ruling{pool: p, Verdict: Verdict{Accepted: outcome.addresses, Removal: outcome.removal}}
+	r.AcceptedMessage, r.Removal.At = outcome.message(w), outcome.at
 	r.pool.failOpen, r.pool.nothingSince = w.failOpen, w.nothingSince
 	r.pool.readyDraining, r.pool.drainingShown = w.readyDraining, w.drainingShown
 	size := len(p.members) + countJoining(rows)
-	r.members, r.pool.members = make([]inventory.Member, 0, size), make([]*member, 0, size)
-	r.watch = make([]Watch, 0, len(rows))
-	r.decisions = make([]inventory.Decision, 0, len(rows))
+	r.Members, r.pool.members = make([]inventory.Member, 0, size), make([]*member, 0, size)
+	r.Watch = make([]Watch, 0, len(rows))
+	r.Decisions = make([]inventory.Decision, 0, len(rows))
 	if over := w.nothingSince.Add(w.policy.checks()); w.waits && over.After(w.now) {
-		r.next = over
+		r.Next = over
 	}
 	if w.cutOff {
-		r.next = sooner(r.next, w.silenceOver)
+		r.Next = sooner(r.Next, w.silenceOver)
 	}
 	for i := range rows {
 		r.take(&rows[i], &p, w)
 	}
-	r.mode, r.cause, r.message = mode(p, rows, w, outcome)
-	r.part = newPart(rows, w, r.members)
+	r.Mode, r.Cause, r.Message = mode(p, rows, w, outcome)
+	r.part = newPart(rows, w, r.Members)
 	return r
 }
 
@@ -84,14 +73,14 @@ func countJoining(rows []row) int {
 func (r *ruling) take(row *row, p *pool, w *world) {
 	if row.next != inventory.Absent {
 		next := row.remember(w)
-		r.members, r.pool.members = append(r.members, next.Member), append(r.pool.members, row.was.or(&next))
+		r.Members, r.pool.members = append(r.Members, next.Member), append(r.pool.members, shared(row.was, &next))
 	}
 	if row.next != inventory.Absent || row.listed() {
-		r.watch = append(r.watch, Watch{Address: row.address, Urgent: row.urgent(w)})
+		r.Watch = append(r.Watch, Watch{Address: row.address, Urgent: row.urgent(w)})
 		if row.unchecked(w) {
-			r.unchecked++
+			r.Unchecked++
 		}
 	}
-	r.decisions = append(r.decisions, row.decision(p, w))
-	r.next = sooner(r.next, row.changes(w))
+	r.Decisions = append(r.Decisions, row.decision(p, w))
+	r.Next = sooner(r.Next, row.changes(w))
 }

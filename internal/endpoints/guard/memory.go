@@ -78,16 +78,6 @@ type candidate struct {
 	newly bool
 }
 
-// or returns the candidate that has become of c, as a member's or does; c may be
-// nil.
-func (c *candidate) or(next *candidate) *candidate {
-	if c != nil && *next == *c {
-		return c
-	}
-	changed := *next
-	return &changed
-}
-
 // standing is where a member stands with the inventories.
 type standing uint8
 
@@ -157,15 +147,15 @@ type member struct {
 	silenced time.Time
 	// since is when the state last changed.
 	since time.Time
-	// apart is what evidence says of it, nil where that is the same.
-	apart *apart
+	// evidence is what the checks say of it, nil where that is the same.
+	evidence *evidence
 }
 
-// or returns the member that has become of m: m itself where nothing has changed,
-// so that what stays as it is costs nothing.
-func (m *member) or(next *member) *member {
-	if *next == *m {
-		return m
+// shared returns what has become of a member or a candidate: the one before where nothing has
+// changed, so that what stays as it is costs nothing. There may be none before.
+func shared[T comparable](before, next *T) *T {
+	if before != nil && *next == *before {
+		return before
 	}
 	changed := *next
 	return &changed
@@ -176,7 +166,7 @@ func (m *member) serves() bool {
 	if m.standing == kept {
 		return m.wasServing
 	}
-	return m.State == inventory.StateReady || m.State == inventory.StateDraining || m.unconfirmed
+	return m.State.Serves() || m.unconfirmed
 }
 
 // Recover makes the first memory from the members that the slices publish, so
@@ -225,7 +215,7 @@ func (m Memory) with(change func(*member)) Memory {
 		for j, before := range members {
 			after := *before
 			change(&after)
-			members[j] = before.or(&after)
+			members[j] = shared(before, &after)
 		}
 		m.pools[i].members = members
 	}

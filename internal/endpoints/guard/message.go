@@ -23,11 +23,8 @@ func mode(p pool, rows []row, w *world, outcome acceptance) (Mode, Cause, string
 		return Hold, p.cause, explainRejection(p, w, outcome)
 	case w.drainingShown:
 		return Hold, NothingPasses, fmt.Sprintf("no endpoint of the inventory passes its health check: leaving ones that pass are published ready until one of the inventory passes HEALTH_CHECK_RISE=%d times in a row. %s", w.policy.Rise, checkBackends)
-	}
-	for i := range rows {
-		if rows[i].protected(w) {
-			return Hold, ProbesSilent, w.silence + ". Check the network of this daemon."
-		}
+	case some(rows, func(r *row) bool { return r.protected(w) }):
+		return Hold, ProbesSilent, w.silence + ". Check the network of this daemon."
 	}
 	return Publish, "", ""
 }

@@ -49,7 +49,7 @@ func observe(before pool, read Read, f family, now time.Time, policy Policy) poo
 		if c == nil || c.Leaving {
 			next.leave(verdict, read.Scheduled, now, policy)
 		}
-		after.members = append(after.members, m.or(&next))
+		after.members = append(after.members, shared(m, &next))
 	}
 	return after
 }
@@ -75,7 +75,7 @@ func list(before pool, candidates []inventory.Candidate, f family, now time.Time
 		if node.Known() && !node.Same(next.Node) {
 			next.movedAt = now
 		}
-		listed = append(listed, old.or(&next))
+		listed = append(listed, shared(old, &next))
 	}
 	return listed
 }
@@ -132,16 +132,29 @@ func (m *member) reassign(holders []inventory.Candidate, now time.Time) {
 
 // leave says where a member stands that the newest inventory announces to leave
 // or leaves out.
+//
+//	the inventory is                            the member
+//	accepted                                    leaves
+//	rejected, and gives the address to another  leaves
+//	rejected only for what is past the          leaves, unless it is one of those
+//	threshold
+//	rejected otherwise                          is kept, unless it was leaving and is
+//	                                            past the threshold
 func (m *member) leave(verdict assessment, scheduled bool, now time.Time, policy Policy) {
+	accepted := verdict.cause == ""
 	switch {
-	case verdict.cause == "":
+	case accepted:
 		m.missed, m.downs, m.pastThreshold, m.newly, m.removeAt = 0, 0, false, false, time.Time{}
 	case scheduled:
 		m.missed++
 	}
 	m.pastThreshold = m.pastThreshold || policy.Threshold > 0 && m.missed >= policy.Threshold
+	leaves := verdict.listedOnly
+	if m.pastThreshold {
+		leaves = m.standing == leaving
+	}
 	switch {
-	case verdict.cause == "", m.foreign, verdict.listedOnly && !m.pastThreshold, m.pastThreshold && m.standing == leaving:
+	case accepted, m.foreign, leaves:
 		m.depart(now)
 	case m.standing != kept:
 		m.wasServing = m.serves()

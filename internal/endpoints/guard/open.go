@@ -25,12 +25,7 @@ func readyDraining(p pool, rows []row, w *world) {
 
 // drainingPasses reports whether anything that drains passes.
 func drainingPasses(rows []row) bool {
-	for i := range rows {
-		if rows[i].next == inventory.StateDraining && rows[i].condition == passing {
-			return true
-		}
-	}
-	return false
+	return some(rows, func(r *row) bool { return r.next == inventory.StateDraining && r.condition == passing })
 }
 
 // note notes since when nothing that works is ready although something could be.
@@ -52,14 +47,10 @@ func (w *world) checked() bool {
 // someWorks reports whether anything ready works, as far as is known. While
 // failing open, being ready says nothing.
 func someWorks(rows []row, w *world) bool {
-	for i := range rows {
-		r := &rows[i]
+	return some(rows, func(r *row) bool {
 		works := r.condition == passing || !w.open && (r.condition == belowFall || r.condition == unknown)
-		if works && r.next == inventory.StateReady {
-			return true
-		}
-	}
-	return false
+		return works && r.next == inventory.StateReady
+	})
 }
 
 // failOpen publishes every address that stays when health alone would leave
@@ -94,25 +85,15 @@ func failOpen(rows []row, w *world) {
 // although something stays. A draining member that works counts as something:
 // failing ones that are ready would take its traffic.
 func nothingServes(rows []row, w *world) bool {
-	anyStays := false
-	for i := range rows {
-		r := &rows[i]
-		if r.next == inventory.StateReady || r.next == inventory.StateDraining && (r.condition == passing || r.undecided(w)) {
-			return false
-		}
-		anyStays = anyStays || r.stays()
+	serves := func(r *row) bool {
+		return r.next == inventory.StateReady || r.next == inventory.StateDraining && (r.condition == passing || r.undecided(w))
 	}
-	return anyStays
+	return some(rows, (*row).stays) && !some(rows, serves)
 }
 
 // someServed reports whether anything was ready or draining before.
 func someServed(rows []row) bool {
-	for i := range rows {
-		if was := rows[i].was.State; was == inventory.StateReady || was == inventory.StateDraining {
-			return true
-		}
-	}
-	return false
+	return some(rows, func(r *row) bool { return r.was.State.Serves() })
 }
 
 // checkedEnough reports whether enough is known to fail open: where something served
@@ -123,23 +104,16 @@ func (w *world) checkedEnough(rows []row, served bool) bool {
 	if allFail(rows, w.policy) {
 		return true
 	}
-	for i := range rows {
-		r := &rows[i]
-		if served && r.stays() && r.condition == unknown && r.streak.Trouble == "" {
-			return w.checked()
-		}
+	unchecked := func(r *row) bool { return r.stays() && r.condition == unknown && r.streak.Trouble == "" }
+	if served && some(rows, unchecked) {
+		return w.checked()
 	}
 	return served || w.checked() && someFailed(rows, w.policy)
 }
 
 // someFailed reports whether an address that stays failed Fall times in a row.
 func someFailed(rows []row, policy Policy) bool {
-	for i := range rows {
-		if rows[i].stays() && rows[i].streak.Fails >= policy.Fall {
-			return true
-		}
-	}
-	return false
+	return some(rows, func(r *row) bool { return r.stays() && r.streak.Fails >= policy.Fall })
 }
 
 // wait leaves what was ready or draining as it was.
@@ -150,40 +124,23 @@ func (w *world) wait(rows []row) {
 	}
 	for i := range rows {
 		r := &rows[i]
-		if was := r.was.State; r.next != was && (was == inventory.StateReady || was == inventory.StateDraining) {
+		if was := r.was.State; r.next != was && was.Serves() {
 			r.next, r.waits = was, true
 		}
 	}
 }
 
 // allFail reports whether all addresses that stay failed Fall times in a row,
-// whether they count or not. Those that
-// local errors kept from being checked are left out.
+// whether they count or not. Those that local errors kept from being checked are left out.
 func allFail(rows []row, policy Policy) bool {
-	anyFails := false
-	for i := range rows {
-		r := &rows[i]
-		switch {
-		case !r.stays(), !r.streak.Known() && r.streak.Trouble != "":
-		case r.streak.Fails >= policy.Fall:
-			anyFails = true
-		default:
-			return false
-		}
-	}
-	return anyFails
+	checkable := func(r *row) bool { return r.stays() && (r.streak.Known() || r.streak.Trouble == "") }
+	fails := func(r *row) bool { return r.streak.Fails >= policy.Fall }
+	return some(rows, func(r *row) bool { return checkable(r) && fails(r) }) &&
+		!some(rows, func(r *row) bool { return checkable(r) && !fails(r) })
 }
 
 // recovering reports whether FailOpen may end: an address that stays passed Rise
 // times in a row, or none is left.
 func recovering(rows []row, policy Policy) bool {
-	anyStays := false
-	for i := range rows {
-		r := &rows[i]
-		if r.stays() && r.streak.Passes >= policy.Rise {
-			return true
-		}
-		anyStays = anyStays || r.stays()
-	}
-	return !anyStays
+	return !some(rows, (*row).stays) || some(rows, func(r *row) bool { return r.stays() && r.streak.Passes >= policy.Rise })
 }

@@ -162,17 +162,13 @@ func newPart(rows []row, w *world, members []inventory.Member) part {
 	if w.readyDraining {
 		p.yields = ReadyWorks
 	}
-	for i := range rows {
-		if r := &rows[i]; r.neverProbed(w) && r.streak.Trouble == "" && !r.was.forbidden && (r.next != inventory.Absent || r.listed()) {
-			p.unchecked = true
-			break
-		}
-	}
-	for i := range rows {
-		if r := &rows[i]; r.next != inventory.Absent && (r.evident != r.next && !r.accepted || r.was.basis != judged || r.stranger()) {
-			p.details = details(rows, w, len(members))
-			break
-		}
+	p.unchecked = some(rows, func(r *row) bool {
+		return r.neverProbed(w) && r.streak.Trouble == "" && !r.was.forbidden && (r.next != inventory.Absent || r.listed())
+	})
+	if some(rows, func(r *row) bool {
+		return r.next != inventory.Absent && (r.evident != r.next && !r.accepted || r.was.basis != judged || r.stranger())
+	}) {
+		p.details = details(rows, w, len(members))
 	}
 	return p
 }
@@ -278,13 +274,17 @@ func (p *part) ofTarget(alone, strangers bool, own []inventory.Member) (members 
 
 // heldTo returns the state in a target whose slices published the address so. The
 // pool starts from the best state that any target publishes.
+//
+//	what the state is based on  the slices had it  the state
+//	checks                      in any state       is as decided
+//	less                        not at all         is absent
+//	a few failures              draining           is as decided
+//	less, otherwise             in another state   is the worse of both
 func (o opinion) heldTo(own inventory.State) inventory.State {
 	switch {
-	case o.basis == judged, o.state == inventory.Absent:
-		return o.state
-	case own == inventory.Absent:
+	case own == inventory.Absent && o.basis != judged:
 		return inventory.Absent
-	case o.basis == unsettled && own == inventory.StateDraining:
+	case o.state == inventory.Absent, o.basis == judged, o.basis == unsettled && own == inventory.StateDraining:
 		return o.state
 	}
 	return max(o.state, own) // worse states are higher

@@ -83,6 +83,16 @@ func join(p pool, health inventory.Health) []row {
 	return rows
 }
 
+// some reports whether something is so of any of the addresses.
+func some(rows []row, is func(*row) bool) bool {
+	for i := range rows {
+		if is(&rows[i]) {
+			return true
+		}
+	}
+	return false
+}
+
 // isMember reports whether the address was published before the decision.
 func (r *row) isMember() bool { return r.was.State != inventory.Absent }
 

@@ -162,7 +162,7 @@ func (r *row) remember(w *world) (m member) {
 	m.longSilent = r.longSilent
 	m.everPassed = r.everPassed()
 	m.basis = r.basis(w)
-	m.apart = r.rememberApart(w, &m)
+	m.evidence = r.rememberEvidence(w, &m)
 	m.unconfirmed = m.unconfirmed && r.condition != passing && r.condition != failing
 	m.silenced = r.silencedBy(r.next, m.State, m.silenced, w)
 	m.State = r.next
@@ -175,7 +175,7 @@ func (r *row) silencedBy(next, before inventory.State, silenced time.Time, w *wo
 	switch {
 	case next != inventory.StateDown:
 		return time.Time{}
-	case r.silent() && (before == inventory.StateReady || before == inventory.StateDraining):
+	case r.silent() && before.Serves():
 		return w.now
 	}
 	return silenced

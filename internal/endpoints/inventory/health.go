@@ -162,28 +162,13 @@ type Walk struct {
 	rest Health
 }
 
-// Of returns the streak of an address, which does not lie before the one that was
-// asked for last; the zero Streak where there is none.
-func (w *Walk) Of(address netip.Addr) Streak {
-	streak, _ := w.Lookup(address)
-	return streak
-}
-
-// Peek is Of without a copy: the streak must not be changed. It is nil where there
-// is none.
+// Peek returns the streak of an address, which does not lie before the one that was asked
+// for last; nil where there is none. The streak must not be changed.
 func (w *Walk) Peek(address netip.Addr) *Streak {
 	if !w.advance(address) {
 		return nil
 	}
 	return w.rest.streaks[0]
-}
-
-// Lookup is Of, and says whether there is a streak.
-func (w *Walk) Lookup(address netip.Addr) (Streak, bool) {
-	if !w.advance(address) {
-		return Streak{}, false
-	}
-	return *w.rest.streaks[0], true
 }
 
 // advance goes on to an address, and says whether there is a streak.

@@ -30,6 +30,9 @@ func (s State) String() string {
 	return "absent"
 }
 
+// Serves reports whether traffic can reach an address in that state.
+func (s State) Serves() bool { return s == StateReady || s == StateDraining }
+
 // Member is an address that the slices publish.
 type Member struct {
 	Address netip.Addr

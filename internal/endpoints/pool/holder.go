@@ -69,7 +69,7 @@ func (h *holder) watch(members []inventory.Member, checked []netip.Addr) {
 	}
 	var serving []netip.Addr
 	for _, m := range members {
-		if _, ok := slices.BinarySearchFunc(checked, m.Address, netip.Addr.Compare); ok && serves(m.State) {
+		if _, ok := slices.BinarySearchFunc(checked, m.Address, netip.Addr.Compare); ok && m.State.Serves() {
 			serving = append(serving, m.Address)
 		}
 	}
@@ -131,7 +131,7 @@ func (h *holder) asking(members []inventory.Member) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for a, alarm := range h.alarms {
-		if !alarm.failed.IsZero() && serves(inventory.StateOf(members, a)) {
+		if !alarm.failed.IsZero() && inventory.StateOf(members, a).Serves() {
 			return true
 		}
 	}
@@ -146,9 +146,4 @@ func (h *holder) stats() Held {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return Held{HolderStats: h.held.Stats(), Confirmed: h.confirmed}
-}
-
-// serves reports whether traffic reaches an endpoint in that state.
-func serves(s inventory.State) bool {
-	return s == inventory.StateReady || s == inventory.StateDraining
 }

@@ -80,7 +80,7 @@ func loses(before, after []inventory.Member) bool {
 			after = after[1:]
 		}
 		gone := len(after) == 0 || after[0].Address != m.Address
-		if serves(m.State) && (gone || after[0].State == inventory.StateDown) {
+		if m.State.Serves() && (gone || after[0].State == inventory.StateDown) {
 			return true
 		}
 	}

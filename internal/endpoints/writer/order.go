@@ -84,10 +84,7 @@ func rankOf(w publish.Write, have publish.Slice, final []publish.Slice) Rank {
 }
 
 // serves reports whether traffic can reach the address by the slice.
-func serves(s publish.Slice, addr netip.Addr) bool {
-	state := s.StateOf(addr)
-	return state == inventory.StateReady || state == inventory.StateDraining
-}
+func serves(s publish.Slice, addr netip.Addr) bool { return s.StateOf(addr).Serves() }
 
 // published reports whether any of the slices holds the address.
 func published(all []publish.Slice, addr netip.Addr) bool {
