@@ -25,7 +25,7 @@ type offer struct {
 func (l *loop) offered(f *fill) offer {
 	o := offer{phase: f.Phase, verdict: l.verdicts[f.Pool]}
 	if f.machine != nil {
-		o.own, o.slices = f.machine.own, f.machine.useful()
+		o.own, o.slices = f.machine.start.own, f.machine.useful()
 	}
 	return o
 }

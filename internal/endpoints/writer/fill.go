@@ -141,7 +141,7 @@ func (l *loop) decide(f *fill, now time.Time) {
 		return
 	}
 	if f.machine != nil {
-		f.machine.follow(l.verdicts[f.Pool])
+		f.machine.start.follow(l.verdicts[f.Pool], f.machine.members)
 	}
 	offers := make([]offer, len(f.target.fills))
 	for i, each := range f.target.fills {

@@ -33,7 +33,11 @@ type move struct {
 }
 
 // newInbox returns an empty inbox.
-func newInbox() *inbox { return &inbox{filled: make(chan struct{}, 1)} }
+func newInbox() *inbox { return &inbox{filled: make(chan struct{}, 1), news: noNews()} }
+
+func noNews() news {
+	return news{verdicts: make(map[string]*guard.Verdict), changed: make(map[*Target]bool), phases: make(map[*Target][]Phase)}
+}
 
 // put changes what is in the inbox, and wakes the loop.
 func (i *inbox) put(change func(*news)) {
@@ -52,31 +56,12 @@ func (i *inbox) move(t *Target, gone bool) {
 }
 
 func (i *inbox) decided(pool string, v *guard.Verdict) {
-	i.put(func(n *news) {
-		if n.verdicts == nil {
-			n.verdicts = make(map[string]*guard.Verdict)
-		}
-		n.verdicts[pool] = v
-	})
+	i.put(func(n *news) { n.verdicts[pool] = v })
 }
 
-func (i *inbox) changed(t *Target) {
-	i.put(func(n *news) {
-		if n.changed == nil {
-			n.changed = make(map[*Target]bool)
-		}
-		n.changed[t] = true
-	})
-}
+func (i *inbox) changed(t *Target) { i.put(func(n *news) { n.changed[t] = true }) }
 
-func (i *inbox) phase(t *Target, phases []Phase) {
-	i.put(func(n *news) {
-		if n.phases == nil {
-			n.phases = make(map[*Target][]Phase)
-		}
-		n.phases[t] = phases
-	})
-}
+func (i *inbox) phase(t *Target, phases []Phase) { i.put(func(n *news) { n.phases[t] = phases }) }
 
 // rest notes whether the loop has nothing to do until something comes, or time calls for it.
 func (i *inbox) rest(idle bool) {
@@ -90,6 +75,6 @@ func (i *inbox) take() news {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	taken := i.news
-	i.news = news{}
+	i.news = noNews()
 	return taken
 }

@@ -65,10 +65,21 @@ func newLoop(s *Set) *loop {
 	return &loop{
 		Set: s, atOnce: atOnce, fills: make(map[string]*fill),
 		takers: make(map[string]map[*Target]bool), verdicts: make(map[string]*guard.Verdict),
-		lanes: newLanes(s.opts.Lanes), bucket: newBucket(s.opts.Rate),
+		lanes: newLanes(s.opts.Lanes), bucket: rateOf(s.opts.Rate),
 		writes: make(chan writing, s.opts.Lanes), written: make(chan writing, s.opts.Lanes),
 		reads: make(chan reading, loaders), read: make(chan reading, loaders),
 	}
+}
+
+// window is for how long the bucket of all targets saves what it may spend.
+const window = 10 * time.Second
+
+// rateOf returns the bucket of all targets together, which is full.
+func rateOf(perSecond int) bucket {
+	if perSecond == 0 {
+		return bucket{}
+	}
+	return bucket{interval: time.Second / time.Duration(perSecond), window: window}
 }
 
 // writer carries out one write after the other.

@@ -25,12 +25,8 @@ type machine struct {
 	// right says that the last pass had nothing to write.
 	right bool
 	// state is what the store is known to hold.
-	state publish.State
-	// own are the endpoints that the slices published when the group of the pool began to
-	// judge: at first, and when another group took its place. settled says that it had
-	// judged all of them since.
-	own     []inventory.Member
-	settled bool
+	state   publish.State
+	start   start
 	outbox  *Outbox
 	reader  reader
 	results results
@@ -45,22 +41,31 @@ func newMachine(f Fill, dryRun bool, box *Outbox, random func() float64) *machin
 		m.reader.want()
 	}
 	if f.State != nil {
-		m.known, m.state, m.own = true, *f.State, publish.Published(*f.State)
+		m.known, m.state, m.start.own = true, *f.State, publish.Published(*f.State)
 	}
 	return m
 }
 
-// follow notes whether a verdict is the first of a group that begins anew, because the
-// document of its pool changed: what it has not judged yet stays as it is published.
-func (m *machine) follow(v *guard.Verdict) {
+// start is what the group of the pool judges against: a target holds on to what its slices
+// published when the group began.
+type start struct {
+	// own are the endpoints that the slices published then: at first, and when another group
+	// took the place of the first. settled says that the group had judged all of them since.
+	own     []inventory.Member
+	settled bool
+}
+
+// follow takes a verdict in. A group begins anew because the document of its pool changed:
+// what it has not judged yet stays as it is published.
+func (s *start) follow(v *guard.Verdict, published []inventory.Member) {
 	if v == nil {
 		return
 	}
 	is := v.Settled()
-	if m.settled && !is {
-		m.own = m.members
+	if s.settled && !is {
+		s.own = published
 	}
-	m.settled = is
+	s.settled = is
 }
 
 // event is one thing that happened; the zero event is that time went by.
@@ -183,7 +188,7 @@ func (m *machine) absorbLoaded(r loaded, now time.Time) bool {
 	merged, results, resolved := m.outbox.Merge(before.Slices, r.state, r.ended)
 	m.state.Slices = merged
 	if first {
-		m.own = publish.Published(m.state)
+		m.start.own = publish.Published(m.state)
 	}
 	m.results.add(now, results...)
 	if trouble != nil {

@@ -16,7 +16,8 @@ const (
 	failingLanes = 2
 	// Fresh is the age at which a diff is made anew before more of it is sent.
 	Fresh = time.Second
-	// backoffMin and backoffMax bound the wait after a failure.
+	// backoffMin and backoffMax bound the wait after a write or a read that failed: shorter
+	// than that of a source, because dead backends wait for it.
 	backoffMin = time.Second
 	backoffMax = 15 * time.Second
 )
@@ -34,7 +35,16 @@ type OutboxOptions struct {
 }
 
 // Outbox holds the newest diff and what is known of each slice. It is not safe for
-// use by several goroutines.
+// use by several goroutines. Its methods are called in this order:
+//
+//	to plan            Planned, then Offer with the diff from what that returned
+//	to write           Take, and Report with what came of it, once for each Take;
+//	                   after a success Landed gives the slices as they are known then
+//	to read the store  Ended before the request, and Merge with the answer and that number,
+//	                   or GiveUp where there is no answer
+//
+// Between two calls each of the three may come at any time: a Report may follow an Offer that
+// is newer than its Take, and a Merge one that is newer than its request.
 type Outbox struct {
 	lanes  int
 	random func() float64
@@ -278,7 +288,7 @@ func (o *Outbox) underway() int {
 func (o *Outbox) record(name string) *record {
 	r, ok := o.records[name]
 	if !ok {
-		r = &record{}
+		r = &record{bucket: bucket{interval: refill, window: burst * refill}}
 		o.records[name] = r
 	}
 	return r

@@ -6,13 +6,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
-const (
-	// loadBackoffMin and loadBackoffMax bound the wait after a failed load:
-	// shorter than that after a failed read, because dead backends wait for it.
-	loadBackoffMin = time.Second
-	loadBackoffMax = 15 * time.Second
-)
-
 // loaded is what came of reading the store.
 type loaded struct {
 	state publish.State
@@ -50,8 +43,7 @@ func (r *reader) ended(err error, now time.Time) {
 		r.failures, r.notBefore = 0, time.Time{}
 		return
 	}
-	bound := min(loadBackoffMin<<min(r.failures, 20), loadBackoffMax)
-	r.wanted, r.notBefore = true, now.Add(time.Duration(r.random()*float64(bound))+1) // "full jitter"
+	r.wanted, r.notBefore = true, now.Add(backoff(r.failures, r.random))
 	r.failures++
 }
 

@@ -43,7 +43,7 @@ type record struct {
 	retryAt  time.Time
 	err      error
 
-	tokens tokens
+	bucket bucket
 	// content is what was written last; a write of the same is a repair. last is
 	// when the last request was sent, repair says that it was one, and repairs
 	// counts those that succeeded in a row.
@@ -59,7 +59,7 @@ func (r *record) inFlight() bool { return r.write != nil && !r.unread }
 // send notes that the write goes out.
 func (r *record) send(e entry, now time.Time) {
 	r.write, r.losses = &e.Write, e.losses
-	r.tokens.take(now)
+	r.bucket.take(now)
 	r.repair, r.last = r.restores(e.Write, now), now
 }
 
@@ -161,7 +161,7 @@ func (o *Outbox) due(e entry, now time.Time) time.Time {
 	if !ok {
 		return time.Time{}
 	}
-	at := r.tokens.next()
+	at := r.bucket.next()
 	if !e.losses || !r.refused {
 		at = later(at, r.retryAt)
 	}
@@ -178,15 +178,3 @@ func later(a, b time.Time) time.Time {
 	}
 	return b
 }
-
-// tokens are those of one slice. The zero value is full.
-type tokens struct {
-	// full is when the last token that was taken has come back.
-	full time.Time
-}
-
-// take takes a token.
-func (b *tokens) take(now time.Time) { b.full = later(b.full, now).Add(refill) }
-
-// next returns when there is a token.
-func (b *tokens) next() time.Time { return b.full.Add(-(burst - 1) * refill) }
