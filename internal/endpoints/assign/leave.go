@@ -61,27 +61,13 @@ func (l *leave) vanished() (gone, all int) {
 func (l *leave) one(key Key, t target, i int, out *Plan) PoolUse {
 	u := &t.uses[i]
 	told := PoolUse{Use: u.Use, State: Active, Next: u.next}
-	if u.next != nil {
-		what := "the documents name another port or health check"
-		if l.in.Variables {
-			what = "the variables name another port or health check"
-		}
-		told.Message = u.waits.message(what)
-		if u.waits.less() {
-			out.Notices = append(out.Notices, Notice{key, TakesOverWithLess, told.Message})
-		}
-	}
+	l.next(key, u, &told, out)
 	switch u.end {
-	case vanished:
-		if !u.emptied && (l.kept || !l.in.complete(key.Namespace)) {
-			u.since = l.in.Now // the time begins when it is no mistake any more
-			told.State, told.Message = Kept, "its binding, its annotation or its pool is gone, and so are others', or not everything could be read: its endpoints stay published and checked"
-			return told
-		}
-		l.wait(u, &told, out, "its binding, its annotation or its pool is gone")
 	case broken:
 		told.State, told.Message = Kept, "the document of its pool has a mistake, and no version before it is known: its endpoints stay published and checked, and no inventory of the pool is read; correct the document of the pool"
 		return told
+	case vanished:
+		l.vanish(key, u, &told, out)
 	case revoked:
 		l.wait(u, &told, out, "the pool does not allow it any more")
 	case replaced:
@@ -95,6 +81,31 @@ func (l *leave) one(key Key, t target, i int, out *Plan) PoolUse {
 		told.State, told.Until, told.Message = Emptied, time.Time{}, "its time is over: its slices are emptied"
 	}
 	return told
+}
+
+// next says what a use waits for that is to become another one.
+func (l *leave) next(key Key, u *use, told *PoolUse, out *Plan) {
+	if u.next == nil {
+		return
+	}
+	says := "documents name"
+	if l.in.Variables {
+		says = "variables name"
+	}
+	told.Message = u.waits.message("the " + says + " another port or health check")
+	if u.waits.less() {
+		out.Notices = append(out.Notices, Notice{key, TakesOverWithLess, told.Message})
+	}
+}
+
+// vanish lets a use leave that nothing asks for any more, unless that may be a mistake.
+func (l *leave) vanish(key Key, u *use, told *PoolUse, out *Plan) {
+	if u.emptied || !l.kept && l.in.complete(key.Namespace) {
+		l.wait(u, told, out, "its binding, its annotation or its pool is gone")
+		return
+	}
+	u.since = l.in.Now // the time begins when it is no mistake any more
+	told.State, told.Message = Kept, "its binding, its annotation or its pool is gone, and so are others', or not everything could be read: its endpoints stay published and checked"
 }
 
 // wait lets a use leave when its time is over.

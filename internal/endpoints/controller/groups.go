@@ -63,48 +63,51 @@ func (g *group) same(p *running) bool {
 // name is the one under which the verdicts of a group are published.
 func name(g assign.Group) string { return fmt.Sprintf("%s %v", g.Pool, g.Check) }
 
-// run starts and ends groups. One that begins starts from what is published: a start
-// changes nothing. It waits until the targets know that, and until there is room for its
-// checks. Where slices can be read later than others, it begins anew with them.
+// run starts and ends groups. One that begins waits until there is room for its checks.
 func (g *groups) run(ctx context.Context, plan assign.Plan) {
 	wanted := make(map[assign.Group]bool)
 	for _, key := range g.admitted(plan) {
 		wanted[key] = true
-		p := g.server.pools.running[key.Pool]
-		if p == nil {
-			continue // its pool cannot be read: what it decided stays
+		if p := g.server.pools.running[key.Pool]; p != nil { // else it cannot be read: what it decided stays
+			g.renew(ctx, plan, key, p)
 		}
-		before := g.running[key]
-		late := before != nil && g.server.targets.late(before.without)
-		if before != nil && before.same(p) && !late {
-			continue
-		}
-		from, known := g.server.targets.beginning(plan, key)
-		if before != nil && !late {
-			if v := before.verdict.Load(); v != nil {
-				from.members, from.drains, known = v.Members, nil, true
-			}
-		}
-		if !known {
-			continue
-		}
-		if late { // until the next verdict all stays as it is
-			g.server.set.Publish(name(key), nil)
-		}
-		now, err := g.begin(ctx, key, p, from)
-		g.server.teller.group(key, err)
-		if err != nil {
-			continue
-		}
-		if before != nil {
-			before.end()
-			now.seen.CompareAndSwap(nil, before.seen.Load())
-		}
-		g.begun++
-		now.number, now.without = g.begun, from.without
-		g.running[key] = now
 	}
 	g.tidy(wanted)
+}
+
+// renew starts a group, and begins it anew where its documents say something else, or where
+// slices can be read that could not be when it began. A group starts from what is published,
+// when its targets know that, or from what it decided before: a start changes nothing.
+func (g *groups) renew(ctx context.Context, plan assign.Plan, key assign.Group, p *running) {
+	before := g.running[key]
+	late := before != nil && g.server.targets.late(before.without)
+	if before != nil && before.same(p) && !late {
+		return
+	}
+	from, known := g.server.targets.beginning(plan, key)
+	if before != nil && !late {
+		if v := before.verdict.Load(); v != nil {
+			from.members, from.drains, known = v.Members, nil, true
+		}
+	}
+	if !known {
+		return
+	}
+	if late { // until the next verdict all stays as it is
+		g.server.set.Publish(name(key), nil)
+	}
+	now, err := g.begin(ctx, key, p, from)
+	g.server.teller.group(key, err)
+	if err != nil {
+		return
+	}
+	if before != nil {
+		before.end()
+		now.seen.CompareAndSwap(nil, before.seen.Load())
+	}
+	g.begun++
+	now.number, now.without = g.begun, from.without
+	g.running[key] = now
 }
 
 // tidy ends groups that are not wanted any more.

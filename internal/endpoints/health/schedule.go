@@ -155,22 +155,11 @@ func (s *schedule) finish(c *check, result inventory.Result, now time.Duration, 
 	s.learn(c, result, now)
 }
 
-// learn plans what follows the result of a check.
+// learn takes the result of a check in, and plans the next check of its address.
 func (s *schedule) learn(c *check, result inventory.Result, now time.Duration) {
 	e, passed := c.entry, result.Outcome == inventory.Pass
-	if c.started >= e.answered {
-		e.answered, e.slow = c.started, now-c.started >= e.kind.id.fast
-		e.failing = !passed && (e.failing || result.Outcome != inventory.LocalError)
-	}
-	if e.alarms > 0 && c.started >= e.alarmed {
-		for _, b := range c.subscribers {
-			b.feed.hurry = true
-		}
-		e.alarms--
-		if passed {
-			e.alarms = 0
-		}
-	}
+	e.judge(c, result, now)
+	e.answerAlarm(c, passed)
 	if e.state != idle && e.checks > 0 && !passed {
 		return // the next one follows the one that runs
 	}
@@ -178,6 +167,28 @@ func (s *schedule) learn(c *check, result inventory.Result, now time.Duration) {
 	e.state, e.due = idle, e.nextDue(now)
 	if e.checks == 0 && e.untaken() == 0 {
 		s.plan(e, e.due) // for one that came meanwhile
+	}
+}
+
+// judge notes whether the address is slow or fails, unless a later check has said so.
+func (e *entry) judge(c *check, result inventory.Result, now time.Duration) {
+	if c.started < e.answered {
+		return
+	}
+	e.answered, e.slow = c.started, now-c.started >= e.kind.id.fast
+	e.failing = result.Outcome != inventory.Pass && (e.failing || result.Outcome != inventory.LocalError)
+}
+
+// answerAlarm counts a check that an alarm asked for; a pass answers the alarm.
+func (e *entry) answerAlarm(c *check, passed bool) {
+	if e.alarms == 0 || c.started < e.alarmed {
+		return
+	}
+	for _, b := range c.subscribers {
+		b.feed.hurry = true
+	}
+	if e.alarms--; passed {
+		e.alarms = 0
 	}
 }
 
