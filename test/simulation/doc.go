@@ -20,6 +20,6 @@
 // the time in which the machine was suspended.
 //
 // The oracle is derived from docs/contract.md and docs/adr alone, and is cautious: if
-// several faults together leave room, it checks nothing. The package contains tests
-// only.
+// several faults together leave room, it checks nothing. Beside it controllertest.Oracle judges two
+// sentences, as in the histories of internal/endpoints/controller. The package contains tests only.
 package simulation

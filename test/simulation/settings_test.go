@@ -85,6 +85,7 @@ func newWorld(seed uint64, storm time.Duration) (*world, error) {
 	w.odd = w.dice("odd", 0)
 	r := w.dice("settings", 0)
 	w.set = drawSettings(r, storm)
+	w.sentences = w.set.sentences()
 	w.set.connections = pick(w.dice("held", 0), 0, 0, 0, 0, 1000, 1000, 1000, 2)
 	w.target = publish.Target{
 		Namespace: "default", Service: "web", SliceName: "web-remote", ManagedBy: "simulation",

@@ -61,6 +61,7 @@ func (w *world) step() {
 	p.checkRetry()
 	p.noteDecided()
 	p.checkLoss()
+	w.checkSentences(p)
 	for _, is4 := range []bool{true, false} {
 		w.checkDry(p, is4)
 		w.checkBare(p, is4)

@@ -26,6 +26,9 @@ const (
 	writesSecond   = "writes take a second"
 	writesAway     = "the API server cannot be reached"
 	writesConflict = "writes conflict"
+	createsRefused = "creates are refused"
+	addsRefused    = "additions are refused"
+	storesLess     = "a webhook leaves an endpoint out"
 	loadsFail      = "loads fail"
 	loadsSlow      = "loads are slow"
 	loadsStale     = "loads are stale"
@@ -41,7 +44,10 @@ const slowWrite = time.Second
 
 const touched = "example.com/touched"
 
-var errAway = errors.New("the API server is away")
+var (
+	errAway  = errors.New("the API server is away")
+	errQuota = errors.New("exceeded quota")
+)
 
 // shelf is the store as one process sees it.
 type shelf struct{ *process }
@@ -52,6 +58,8 @@ type fate struct {
 	before, after time.Duration
 	lands, lost   bool
 	touch         bool
+	// adds says that the server refuses what is added, less that it stores less than it is sent.
+	adds, less bool
 	// denied says that the store refuses this slice, away that it cannot be reached,
 	// and asks for a pause.
 	denied, away bool
@@ -69,7 +77,7 @@ func (s shelf) Write(ctx context.Context, write publish.Write) (version string, 
 	var f fate
 	defer func() { s.wrote(write.Slice.Name, f, err) }()
 	s.checkRequest(write) //nolint:contextcheck // the world looks at itself, and not for the process
-	f = w.fateOf(w.next("write"), write.Slice.Name)
+	f = w.fateOf(w.next("write"), write)
 	if f.touch {
 		w.touch(write.Slice.Name)
 	}
@@ -102,9 +110,9 @@ func (s shelf) wrote(name string, f fate, err error) {
 }
 
 // fateOf draws what becomes of a write.
-func (w *world) fateOf(r *rand.Rand, name string) fate {
+func (w *world) fateOf(r *rand.Rand, write publish.Write) fate {
 	f := fate{before: time.Duration(1+r.IntN(20)) * time.Millisecond, after: time.Millisecond, lands: true}
-	if s, ok := w.stuck[name]; ok && s.in() {
+	if s, ok := w.stuck[write.Slice.Name]; ok && s.in() {
 		return f.ofStuck(s.kind, r)
 	}
 	if !w.storing.in() {
@@ -130,6 +138,14 @@ func (w *world) fateOf(r *rand.Rand, name string) fate {
 		f.retryAfter = pick(r, 0, 0, time.Duration(r.Int64N(int64(20*time.Second))))
 	case writesConflict:
 		f.touch = r.IntN(4) > 0
+	case createsRefused:
+		f.adds = write.Operation == publish.Create
+		f.lands = !f.adds
+	case addsRefused:
+		f.adds = write.Operation == publish.Create || len(write.Added) > 0
+		f.lands = !f.adds
+	case storesLess:
+		f.less = len(write.Slice.Endpoints) > 1
 	}
 	return f
 }
@@ -172,6 +188,9 @@ func (s shelf) carryOut(write publish.Write, f fate) (version string, err error)
 		return "", publish.Unavailable(errAway, f.retryAfter)
 	case s.dead || !f.lands:
 		w.note("write %s does not land", name)
+		if f.adds {
+			return "", publish.Refused(errQuota)
+		}
 		return "", errAway
 	}
 	before, was := w.object(name), w.truth()
@@ -190,6 +209,14 @@ func (s shelf) carryOut(write publish.Write, f fate) (version string, err error)
 		if p != nil && (w.set.echoes || p != s.process) {
 			leave(p.storeChanged)
 		}
+	}
+	if f.less {
+		object := w.object(name)
+		object.Endpoints = object.Endpoints[:len(object.Endpoints)-1]
+		w.foreign(name)
+		w.put(object)
+		w.note("%s is stored without its last endpoint", name)
+		return "", publish.ErrStoredOtherwise
 	}
 	return version, nil
 }

@@ -26,7 +26,7 @@ func (w *world) strike(r *rand.Rand) {
 	case n < 67:
 		w.stick(r.IntN, time.Now().Add(time.Second+time.Duration(r.Int64N(int64(3*time.Minute)))), pick(r, sliceDenied, sliceDenied, sliceHangs, sliceLoses))
 	case n < 71:
-		w.storing = w.begin(r, "store", time.Minute, writesFail, writesAway, writesHang, writesLost, writesLost, writesSlow, writesConflict)
+		w.storing = w.begin(r, "store", time.Minute, writesFail, writesAway, writesHang, writesLost, writesLost, writesSlow, writesConflict, createsRefused, addsRefused, storesLess)
 	case n < 73:
 		w.storing = w.begin(r, "pace", 2*time.Minute, writesSecond)
 	case n < 77:
@@ -184,8 +184,7 @@ func (w *world) strikeSlice(r *rand.Rand) {
 		return
 	}
 	w.note("a foreign hand in %s", s.Name)
-	w.edited[s.Name] = time.Now()
-	w.roughen("slices", time.Now().Add(15*time.Second))
+	w.foreign(s.Name)
 	switch k := r.IntN(6); {
 	case k == 0:
 		w.drop(s.Name)
@@ -206,6 +205,12 @@ func (w *world) strikeSlice(r *rand.Rand) {
 		w.touch(s.Name)
 	}
 	w.tell()
+}
+
+// foreign notes that another client changes a slice.
+func (w *world) foreign(name string) {
+	w.edited[name] = time.Now()
+	w.roughen("slices", time.Now().Add(15*time.Second))
 }
 
 // unused is an address that no node ever has.

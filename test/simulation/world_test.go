@@ -15,6 +15,7 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller/controllertest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store"
@@ -115,6 +116,9 @@ type world struct {
 	// atFirst is how many bytes were alive before the world began, grown how many
 	// more are at its end.
 	atFirst, grown int64
+	// sentences judges the process judged.
+	sentences controllertest.Oracle
+	judged    *process
 	// standing are the endpoints that were fine when the prober was cut off.
 	standing map[netip.Addr]bool
 }

@@ -16,9 +16,16 @@ const (
 	NoService
 	// Other ports: kube-proxy uses nothing of slices with the ports of before.
 	OtherPorts
+	// Moved is an address that another node has now.
+	Moved
+	// Unasked and Unsteady are what checks do not say.
+	Unasked
+	Unsteady
 	// WrongInventory and CutOff are what the guard does.
 	WrongInventory
 	CutOff
+	// Foreign is a slice that another client changed.
+	Foreign
 	// CannotWrite, Refused and StoredOtherwise are what an API server does.
 	CannotWrite
 	Refused
@@ -37,10 +44,18 @@ func (p Promise) Says() (number int, words string) {
 		return 25, "Without the Service, or while it is being deleted"
 	case OtherPorts:
 		return 206, "so that the old is of no use, the new one comes at once"
+	case Moved:
+		return 7, "an address that moves to another node starts as a new endpoint"
+	case Unasked:
+		return 9, "`LocalError` counts for nothing"
+	case Unsteady:
+		return 10, "one opposite result restarts the count"
 	case WrongInventory:
 		return 13, "an endpoint that a rejected inventory leaves out is *kept*"
 	case CutOff:
 		return 14, "silence takes no endpoint down"
+	case Foreign:
+		return 23, "foreign edits to endpoints are repaired, with back-off against an edit war"
 	case CannotWrite:
 		return 26, "A write that fails delays that slice only"
 	case Refused:
