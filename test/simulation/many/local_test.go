@@ -27,9 +27,8 @@ type local struct {
 	uids     int
 	version  int
 	writes   int
-	// failing is until when each namespace refuses writes, stale until when the watches
-	// of it are not current.
-	failing, stale map[string]time.Time
+	// until is when each trouble ends, or ended.
+	until map[trouble]time.Time
 	// stores are the open ones, in the order in which they were opened.
 	stores  []*store
 	changed chan struct{}
@@ -38,8 +37,24 @@ type local struct {
 func newLocal(w *world) *local {
 	return &local{
 		w: w, services: make(map[string]*assign.Service), objects: make(map[string]*discoveryv1.EndpointSlice),
-		failing: make(map[string]time.Time), stale: make(map[string]time.Time), changed: make(chan struct{}, 1),
+		until: make(map[trouble]time.Time), changed: make(chan struct{}, 1),
 	}
+}
+
+// trouble is what the API server does with what is in a namespace, or with the slices of a pool.
+type trouble struct{ kind, place string }
+
+// The kinds of trouble.
+const (
+	refusesWrites  = "refuses writes"
+	refusesCreates = "refuses creates"
+	leavesOut      = "leaves the last endpoint out"
+	isNotWatched   = "is not watched"
+)
+
+// lately reports whether there is or was such trouble of one of these places: within no time, now.
+func (l *local) lately(kind string, within time.Duration, places ...string) bool {
+	return slices.ContainsFunc(places, func(place string) bool { return time.Since(l.until[trouble{kind, place}]) < within })
 }
 
 // create makes the Service of a wish.
@@ -52,7 +67,7 @@ func (l *local) create(of wish) {
 		s.Annotations = map[string]string{v1alpha1.AnnotationPool: of.pools[0]}
 	}
 	l.services[of.key().String()] = s
-	l.tell(of.namespace)
+	l.tell()
 }
 
 // remove removes a Service, and its slices as the garbage collector does.
@@ -63,14 +78,14 @@ func (l *local) remove(of wish) {
 			delete(l.objects, name)
 		}
 	}
-	l.tell(of.namespace)
+	l.tell()
 }
 
-// tell tells the program that something of a namespace changed.
-func (l *local) tell(namespace string) {
+// tell tells the program that something changed.
+func (l *local) tell() {
 	leave(l.changed)
 	for _, s := range l.stores {
-		if s.target.Namespace == namespace && s.follow != nil {
+		if s.follow != nil {
 			s.follow()
 		}
 	}
@@ -124,7 +139,7 @@ func (h hub) Local() assign.Local {
 	var out assign.Local
 	for _, namespace := range []string{"blog", "pay", "shop"} {
 		sight := assign.Sight{Namespace: namespace, Complete: true}
-		if time.Now().Before(h.stale[namespace]) {
+		if h.lately(isNotWatched, 0, namespace) {
 			sight.Err = errors.New("the watch has sent nothing")
 		}
 		out.Sights = append(out.Sights, sight)
@@ -192,7 +207,7 @@ func (s *store) Load(ctx context.Context) (publish.State, error) {
 	}
 	slices.SortFunc(objects, func(a, b *discoveryv1.EndpointSlice) int { return s.target.CompareNames(a.Name, b.Name) })
 	state := publish.StateOf(service, objects, s.target)
-	if time.Now().Before(s.stale[s.target.Namespace]) {
+	if s.lately(isNotWatched, 0, s.target.Namespace) {
 		state.Stale = errors.New("the watch has sent nothing")
 	}
 	return state, nil
@@ -215,7 +230,8 @@ func (s *store) Write(ctx context.Context, write publish.Write) (string, error) 
 	s.w.mu.Lock()
 	s.writes++
 	wait := time.Duration(r.IntN(20))*time.Millisecond + r.odd()
-	fails, hangs := time.Now().Before(s.failing[s.target.Namespace]), r.IntN(2) == 0
+	does := func(kind string) bool { return s.lately(kind, 0, s.target.Namespace, s.target.Pool) }
+	fails, hangs, leavesOut := does(refusesWrites) || write.Operation == publish.Create && does(refusesCreates), r.IntN(2) == 0, does(leavesOut)
 	s.check(write)
 	s.w.note("write %s/%s begins, fails %v hangs %v", s.target.Namespace, write.Slice.Name, fails, hangs)
 	s.w.mu.Unlock()
@@ -238,12 +254,16 @@ func (s *store) Write(ctx context.Context, write publish.Write) (string, error) 
 		return "", err
 	}
 	object := publish.Apply(base, write, s.target)
+	var err error
+	if n := len(object.Endpoints); leavesOut && n > 1 {
+		object.Endpoints, err = object.Endpoints[:n-1], publish.ErrStoredOtherwise
+	}
 	s.version++
 	object.ResourceVersion = strconv.Itoa(s.version)
 	s.objects[name] = object
-	s.w.note("wrote %s: %s", name, text(write.Slice.Endpoints))
+	s.w.note("wrote %s: %s, %v", name, text(write.Slice.Endpoints), err)
 	leave(s.changed)
-	return object.ResourceVersion, nil
+	return object.ResourceVersion, err
 }
 
 // check checks that a write stays within what its team and its pool may do.

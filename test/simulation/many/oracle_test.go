@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net/netip"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
@@ -19,8 +18,10 @@ const (
 	settled = 15 * time.Second
 	// readAgain is how long a source that failed may take until it is asked again.
 	readAgain = 5*time.Minute + settled
-	// afterTrouble is how long a write that was refused again and again may wait.
+	// afterTrouble is how long a write that was refused again and again may wait, sentAgain how long
+	// one that was stored otherwise (171).
 	afterTrouble = 45 * time.Second
+	sentAgain    = 5*time.Minute + settled
 )
 
 // look checks the promises that hold at any time. The lock is held.
@@ -50,7 +51,7 @@ func (w *world) checkKept(of wish, published map[netip.Addr]inventory.State) {
 		if seen[addr] != inventory.StateReady || m == nil || m.Leaving || !m.works(of.port) || time.Since(m.since) < settled {
 			continue
 		}
-		if is := published[addr]; is != inventory.StateReady && !w.mayBeTaken(m, of) {
+		if is := published[addr]; is != inventory.StateReady && !w.mayBeTaken(m, of) && !w.local.lately(leavesOut, sentAgain, of.namespace, m.pool()) {
 			w.breach("%s of Service %s works, was ready and is %q", m.Name, of.key(), is)
 		}
 	}
@@ -61,7 +62,7 @@ func (w *world) checkKept(of wish, published map[netip.Addr]inventory.State) {
 // written later.
 func (w *world) mayBeTaken(m *machine, of wish) bool {
 	for _, c := range w.clusters {
-		late := time.Since(w.rough[of.namespace]) < afterTrouble && time.Since(c.truncated) < readAgain
+		late := w.cannotWrite(of, m) && time.Since(c.truncated) < readAgain
 		if !slices.Contains(c.machines, m) || !late && time.Since(c.truncated) > settled {
 			continue
 		}
@@ -107,14 +108,23 @@ func (w *world) truth(of wish, published map[netip.Addr]inventory.State) []contr
 // unable is why a machine cannot be published for a Service.
 func (w *world) unable(of wish, c *cluster, m *machine) controllertest.Promise {
 	switch {
+	case w.local.lately(leavesOut, sentAgain, of.namespace, c.name):
+		return controllertest.StoredOtherwise
 	case m.Leaving, time.Since(c.until) < readAgain:
 		return controllertest.WrongInventory
-	case time.Since(w.rough[of.namespace]) < afterTrouble:
+	case w.cannotWrite(of, m):
 		return controllertest.CannotWrite
+	case w.local.lately(refusesCreates, afterTrouble, of.namespace, c.name):
+		return controllertest.Refused
 	case !w.soundNow():
 		return controllertest.Kept
 	}
 	return controllertest.None
+}
+
+// cannotWrite reports whether what is decided of a machine may not have been written yet.
+func (w *world) cannotWrite(of wish, m *machine) bool {
+	return w.local.lately(refusesWrites, afterTrouble, of.namespace, m.pool()) || w.local.lately(isNotWatched, afterTrouble, of.namespace)
 }
 
 // stays is why an endpoint may stay when it is dead. Whatever happens to others is no excuse. A
@@ -124,9 +134,9 @@ func (w *world) stays(of wish, m *machine) controllertest.Promise {
 	switch {
 	case m == nil, m.silent[0], m.silent[of.port]:
 		return controllertest.CutOff
-	case time.Since(w.rough[of.namespace]) < afterTrouble:
+	case w.cannotWrite(of, m):
 		return controllertest.CannotWrite
-	case !slices.ContainsFunc(w.set.Pools(), func(p *v1alpha1.EndpointPool) bool { return strings.HasPrefix(m.Name, p.Name+"-") }):
+	case !slices.ContainsFunc(w.set.Pools(), func(p *v1alpha1.EndpointPool) bool { return p.Name == m.pool() }):
 		return controllertest.Kept
 	}
 	return controllertest.None

@@ -24,8 +24,7 @@ func steps() []step {
 		{1, (*world).dieTogether},
 		{3, (*world).replace},
 		{3, (*world).troubleSource},
-		{2, func(w *world, r *rand.Rand) { w.troubleNamespace(r, "refuses writes", w.local.failing) }},
-		{1, func(w *world, r *rand.Rand) { w.troubleNamespace(r, "is not watched", w.local.stale) }},
+		{4, (*world).troubleWrites},
 		{5, (*world).edit},
 		{4, (*world).restore},
 		{1, (*world).recreate},
@@ -111,13 +110,16 @@ func (w *world) troubleSource(r *rand.Rand) {
 	leave(c.changed)
 }
 
-// troubleNamespace lets the API server refuse what concerns one namespace.
-func (w *world) troubleNamespace(r *rand.Rand, what string, of map[string]time.Time) {
-	namespace := []string{"shop", "blog", "pay"}[r.IntN(3)]
-	of[namespace] = time.Now().Add(time.Duration(5+r.IntN(60)) * time.Second)
-	w.rough[namespace] = of[namespace]
-	w.note("namespace %s %s for %s", namespace, what, time.Until(of[namespace]))
-	w.local.tell(namespace)
+// troubleWrites lets the API server be in trouble with one namespace, or the slices of one pool.
+func (w *world) troubleWrites(r *rand.Rand) {
+	t := trouble{
+		kind:  []string{refusesWrites, refusesWrites, refusesCreates, leavesOut, isNotWatched}[r.IntN(5)],
+		place: []string{"shop", "blog", "pay", "blue", "red"}[r.IntN(5)],
+	}
+	takes := time.Duration(5+r.IntN(60)) * time.Second
+	w.local.until[t] = time.Now().Add(takes)
+	w.note("%s %s for %s", t.place, t.kind, takes)
+	w.local.tell()
 }
 
 // edit changes a document: so that it means the same, is invalid, or is gone.
@@ -215,9 +217,10 @@ func (w *world) calm() {
 		}
 		leave(c.changed)
 	}
-	clear(w.local.failing)
-	clear(w.local.stale)
-	for _, namespace := range []string{"shop", "blog", "pay"} {
-		w.local.tell(namespace)
+	for t, until := range w.local.until {
+		if time.Now().Before(until) {
+			w.local.until[t] = time.Now()
+		}
 	}
+	w.local.tell()
 }

@@ -102,7 +102,7 @@ type world struct {
 	inAPI   documents.Set
 	edited  chan struct{}
 	local   *local
-	// rough is until when each namespace, pool or document was in trouble.
+	// rough is until when a Service is not there.
 	rough   map[string]time.Time
 	process *process
 	// seen is what was published at the last look, by Service.
@@ -291,6 +291,12 @@ func (p prober) Check(ctx context.Context, addr netip.Addr) inventory.Result {
 // works reports whether a workload answers at the port of the machine.
 func (m *machine) works(port uint16) bool {
 	return m != nil && !m.dead[0] && !m.dead[port] && !m.silent[0] && !m.silent[port]
+}
+
+// pool is the one that has the machine.
+func (m *machine) pool() string {
+	name, _, _ := strings.Cut(m.Name, "-")
+	return name
 }
 
 // at returns the machine that has an address, nil where there is none.
