@@ -222,7 +222,7 @@ func remedyOf(decisions []inventory.Decision) string {
 	if i < 0 {
 		return ""
 	}
-	return upper(docOf(decisions[i].Reason).Remedy) + "."
+	return upper(decisions[i].Reason.Doc().Remedy) + "."
 }
 
 // example returns the message of the first endpoint that fails its check.

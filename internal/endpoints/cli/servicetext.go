@@ -203,7 +203,7 @@ func nearest(d *report.Document, subject string) string {
 
 // nodeFacts are an entry, with the words of the reference.
 func nodeFacts(n report.Node, d *report.Document) *table {
-	names, doc := d.Names(n.Pool), docOf(inventory.Reason(n.Reason))
+	names, doc := d.Names(n.Pool), inventory.Reason(n.Reason).Doc()
 	if n.Reason == string(inventory.Ready) && n.HealthCheck == nil {
 		doc.Meaning = "present; published ready without a check, because HEALTH_CHECK_MODE=off"
 	}
@@ -217,16 +217,6 @@ func nodeFacts(n report.Node, d *report.Document) *table {
 	}
 	t.add("Do", names.Of(doc.Remedy))
 	return t
-}
-
-// docOf is what the reference says of a reason.
-func docOf(reason inventory.Reason) inventory.ReasonDoc {
-	for _, doc := range inventory.Reasons() {
-		if doc.Reason == reason {
-			return doc
-		}
-	}
-	return inventory.ReasonDoc{}
 }
 
 // nodeTrail is what each stage decided on an entry.

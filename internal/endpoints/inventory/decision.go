@@ -60,6 +60,16 @@ const (
 	Gone             Reason = "Gone"
 )
 
+// Doc is what the reference says of the reason; empty where it says nothing.
+func (r Reason) Doc() ReasonDoc {
+	for _, doc := range Reasons() {
+		if doc.Reason == r {
+			return doc
+		}
+	}
+	return ReasonDoc{}
+}
+
 // ReasonDoc explains one reason for the reference and the help texts.
 type ReasonDoc struct {
 	Reason  Reason

@@ -24,21 +24,11 @@ func judgeNodes(nodes int, decisions []inventory.Decision) []Check {
 		c := NodesNode.check(nodeResult(d.Reason, usable[d.Node]), subject, d.Text())
 		c.Reason = string(d.Reason)
 		if c.Result == Fail {
-			c = c.remedied(remedyOf(d.Reason))
+			c = c.remedied(d.Reason.Doc().Remedy)
 		}
 		checks = append(checks, c)
 	}
 	return checks
-}
-
-// remedyOf is what to do about a reason; empty where the reference does not say it.
-func remedyOf(reason inventory.Reason) string {
-	for _, doc := range inventory.Reasons() {
-		if doc.Reason == reason {
-			return doc.Remedy
-		}
-	}
-	return ""
 }
 
 func judgeUsable(nodes, usable int) Check {

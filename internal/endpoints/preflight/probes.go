@@ -31,7 +31,7 @@ func judgeProbe(c inventory.Candidate, r inventory.Result) Check {
 	if c.Leaving {
 		result = Warn // the node leaves anyway
 	}
-	check := ProbesAddress.check(result, subject, r.Message).remedied(cmp.Or(remedyOf(r.Reason), "find out what this machine lacks: a route, or file descriptors"))
+	check := ProbesAddress.check(result, subject, r.Message).remedied(cmp.Or(r.Reason.Doc().Remedy, "find out what this machine lacks: a route, or file descriptors"))
 	check.Reason = cmp.Or(string(r.Reason), r.Outcome.String()) // LocalError is no reason of a node
 	return check
 }
