@@ -170,14 +170,17 @@ func (u Use) Label() string {
 	return u.Pool
 }
 
-// target is how slices of the use are named.
-func (u Use) target(key Key) publish.Target {
-	return publish.Target{Namespace: key.Namespace, Service: key.Service, Pool: u.Label(), SliceName: u.SliceName(key)}
+// Target is what the use gives a Service; whoever writes the slices knows the rest.
+func (u Use) Target(key Key) publish.Target {
+	return publish.Target{
+		Namespace: key.Namespace, Service: key.Service, SliceName: u.SliceName(key), Pool: u.Label(),
+		Ports: u.Ports, PortFromService: u.PortFromService, Names: u.Names(key),
+	}
 }
 
 // owns reports whether a slice has a name of the use.
 func (u Use) owns(key Key, slice string) bool {
-	_, _, its := u.target(key).ParseName(slice)
+	_, _, its := publish.Target{Service: key.Service, Pool: u.Label(), SliceName: u.SliceName(key)}.ParseName(slice)
 	return its
 }
 

@@ -93,10 +93,8 @@ func (t *targets) prepare(ctx context.Context, p assign.Plan) {
 func (t *targets) fills(each assign.Target) []fill {
 	fills := make([]fill, 0, len(each.Uses))
 	for _, u := range each.Uses {
-		f := fill{verdict: name(u.Group), of: publish.Target{
-			Namespace: each.Namespace, Service: each.Service, SliceName: u.SliceName(each.Key), Pool: u.Label(), ManagedBy: t.server.opts.ManagedBy,
-			Ports: u.Ports, PortFromService: u.PortFromService, MaxEndpoints: t.server.opts.MaxEndpoints, Names: u.Names(each.Key),
-		}}
+		f := fill{verdict: name(u.Group), of: u.Target(each.Key)}
+		f.of.ManagedBy, f.of.MaxEndpoints = t.server.opts.ManagedBy, t.server.opts.MaxEndpoints
 		switch u.State {
 		case assign.Draining:
 			f.phase = writer.Draining

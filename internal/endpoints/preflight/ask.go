@@ -6,8 +6,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 )
 
 // memory is why no cluster is checked with that store.
@@ -55,12 +53,13 @@ func (c *cluster) reach(ctx context.Context) Check {
 
 // askRemote asks the API server of the remote cluster for the rights of the
 // source, and the access itself how long it will be accepted.
-func askRemote(ctx context.Context, way kube.Way) []Check {
-	c, err := open(way)
+func (p *pool) askRemote(ctx context.Context) []Check {
+	c, err := open(p.origin.Remote)
 	if err != nil {
 		return []Check{SourceRight.skip("rights in the remote cluster", "%v", err)}
 	}
 	defer c.client.Close()
+	p.origin.Secrets = append(p.origin.Secrets, c.secrets...)
 	c.user = "the user of SECURED_KUBECONFIG"
 	nodes := right{resource: "nodes", names: []string{""}, verbs: []string{"list", "watch"}}
 	return append(c.judgeRights(ctx, SourceRight, nowhere, []right{nodes}), judgeCredential(SourceExpiry, c.expiry, time.Now()))

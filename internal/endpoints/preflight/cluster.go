@@ -19,6 +19,8 @@ type cluster struct {
 	client *kube.Client
 	host   string
 	expiry kube.Expiry
+	// secrets must not appear in the report.
+	secrets []string
 	// user is who we are to the server.
 	user string
 }
@@ -29,7 +31,8 @@ func open(way kube.Way) (*cluster, error) {
 		return nil, err
 	}
 	client, err := kube.Open(kube.Options{Way: kube.Fixed(access), Timeout: requestTimeout})
-	return &cluster{client: client, host: access.Host, expiry: kube.ExpiryOf(access)}, err
+	secrets := []string{access.BearerToken, access.Password}
+	return &cluster{client: client, host: access.Host, expiry: kube.ExpiryOf(access), secrets: secrets}, err
 }
 
 // whoami asks for the user name that the server knows us by.

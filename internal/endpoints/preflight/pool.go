@@ -68,7 +68,7 @@ func (l *look) read(ctx context.Context, p *pool) error {
 	}
 	p.checks = append(p.checks, judgeRead(len(nodes), time.Since(start), err, warnings)...)
 	if p.origin.Remote != nil {
-		p.checks = append(p.checks, askRemote(ctx, p.origin.Remote)...)
+		p.checks = append(p.checks, p.askRemote(ctx)...)
 	}
 	if err != nil {
 		return err

@@ -91,16 +91,18 @@ func Run(ctx context.Context, o Options) Report {
 	asking.Go(func() { local = l.askLocal(ctx) })
 	each(len(l.pools), l.pools, func(_ int, p *pool) { l.look(ctx, p) })
 	asking.Wait()
+	var secrets []string
 	if l.local != nil {
 		defer l.local.client.Close()
+		secrets = l.local.secrets
 	}
 	l.resolve()
 	checks := slices.Concat(unusual(l.Config, l.InPod), judgeDocuments(l.Documents), local, l.runKubectl(ctx))
 	for _, p := range l.pools {
-		checks = append(checks, l.ofPool(p)...)
+		checks, secrets = append(checks, l.ofPool(p)...), append(secrets, p.origin.Secrets...)
 	}
 	checks = slices.Concat(checks, l.judgeServices(), l.probe(ctx))
-	return NewReport(hide(o.chosen(checks), l.secrets()))
+	return NewReport(hide(o.chosen(checks), secrets))
 }
 
 // chosen returns the checks of the areas that are to be looked at, and what failed of
@@ -156,10 +158,9 @@ func imagined(b v1alpha1.EndpointBinding) assign.Service {
 
 // target is what a pool gives a Service.
 func (o Options) target(key assign.Key, u assign.Use) publish.Target {
-	return publish.Target{
-		Namespace: key.Namespace, Service: key.Service, SliceName: u.SliceName(key), Pool: u.Label(), ManagedBy: o.Config.Target.ManagedBy,
-		Ports: u.Ports, PortFromService: u.PortFromService, MaxEndpoints: o.Config.Target.MaxEndpointsPerSlice, Names: u.Names(key),
-	}
+	t := u.Target(key)
+	t.ManagedBy = o.Config.Target.ManagedBy
+	return t
 }
 
 // each does something to all, so many at a time, and returns when that is done.
@@ -185,24 +186,6 @@ func (l *look) runKubectl(ctx context.Context) []Check {
 		return []Check{APIKubectl.fail(subject, "%v", err)}
 	}
 	return []Check{APIKubectl.ok(subject, "kubectl reads the Service and its slices")}
-}
-
-// secrets are those of the ways to the API servers, and of the pools.
-func (l *look) secrets() []string {
-	ways := []kube.Way{l.Local}
-	var secrets []string
-	for _, p := range l.pools {
-		ways, secrets = append(ways, p.origin.Remote), append(secrets, p.origin.Secrets...)
-	}
-	for _, way := range ways {
-		if way == nil {
-			continue
-		}
-		if access, _, err := way.Snapshot(); err == nil {
-			secrets = append(secrets, access.BearerToken, access.Password)
-		}
-	}
-	return secrets
 }
 
 // about says what the checks are about, where there are several: it stands before each

@@ -129,7 +129,7 @@ func judgeService(service publish.Service, target publish.Target, candidates []i
 			unused++
 		}
 	}
-	if unused > 0 {
+	if unused > 0 && (service.IPv4 || service.IPv6) {
 		families := ServiceClients.warn(name, "the Service lacks the IP family of %d of %s: they are published but never used", unused, plural(len(candidates), "endpoint")).
 			remedied("set spec.ipFamilyPolicy: PreferDualStack and spec.ipFamilies, or report addresses of the Service's family")
 		if families.Reason = assign.FamilyUnused; unused == len(candidates) {

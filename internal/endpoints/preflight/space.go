@@ -93,7 +93,7 @@ func (o Options) named(namespace string) (services, first []string) {
 			for _, subnet := range pool.Spec.Subnets {
 				prefix, err := netip.ParsePrefix(subnet)
 				if err == nil && slices.Contains(b.Spec.PoolNames(), pool.Name) {
-					first = append(first, o.target(assign.Key{Namespace: namespace, Service: b.Name}, use).NameOf(publish.FamilyOf(prefix.Addr()), 1))
+					first = append(first, use.Target(assign.Key{Namespace: namespace, Service: b.Name}).NameOf(publish.FamilyOf(prefix.Addr()), 1))
 				}
 			}
 		}
