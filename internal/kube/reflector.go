@@ -36,6 +36,12 @@ const (
 	VerbWatch = "watch"
 )
 
+// Store is what a Reflector tells.
+type Store interface {
+	cache.TransformingStore
+	cache.ResourceVersionUpdater
+}
+
 // Reflector keeps a store as the API server is: by rounds of a complete list and the
 // watches that go on from it. It says whether what the store was told is current:
 //
@@ -52,8 +58,8 @@ type Reflector struct {
 	Selection metav1.ListOptions
 	// Object is of the kind that is watched.
 	Object runtime.Object
-	// Store takes what is told.
-	Store cache.ReflectorStore
+	// Store takes what is told: a Feed.
+	Store Store
 	// Answered, if set, is called with what came of each request.
 	Answered func(verb string, err error)
 	// Opened and Ended, if set, are called for each watch that was opened. One that

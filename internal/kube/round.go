@@ -103,11 +103,7 @@ func (r *Reflector) empty() runtime.Object {
 
 // reduced returns what is kept of an object until its list is complete.
 func (r *Reflector) reduced() func(runtime.Object) runtime.Object {
-	transforming, ok := r.Store.(cache.TransformingStore)
-	if !ok {
-		return func(object runtime.Object) runtime.Object { return object }
-	}
-	transform := transforming.Transformer()
+	transform := r.Store.Transformer()
 	return func(object runtime.Object) runtime.Object {
 		kept, err := transform(object)
 		if reduced, ok := kept.(runtime.Object); ok && err == nil {
@@ -222,7 +218,7 @@ func (e ending) Stop() {
 
 // tracked is the store of a Reflector. It notes when something came.
 type tracked struct {
-	cache.ReflectorStore
+	Store
 
 	of *Reflector
 }
@@ -238,18 +234,18 @@ func (t tracked) watched(err error) error {
 }
 
 // Add implements cache.ReflectorStore.
-func (t tracked) Add(object any) error { return t.watched(t.ReflectorStore.Add(object)) }
+func (t tracked) Add(object any) error { return t.watched(t.Store.Add(object)) }
 
 // Update implements cache.ReflectorStore.
-func (t tracked) Update(object any) error { return t.watched(t.ReflectorStore.Update(object)) }
+func (t tracked) Update(object any) error { return t.watched(t.Store.Update(object)) }
 
 // Delete implements cache.ReflectorStore.
-func (t tracked) Delete(object any) error { return t.watched(t.ReflectorStore.Delete(object)) }
+func (t tracked) Delete(object any) error { return t.watched(t.Store.Delete(object)) }
 
 // Replace takes over a complete list.
 func (t tracked) Replace(objects []any, revision string) error {
 	defer t.of.Client.release()
-	err := t.ReflectorStore.Replace(objects, revision)
+	err := t.Store.Replace(objects, revision)
 	if err == nil {
 		t.of.mu.Lock()
 		defer t.of.mu.Unlock()
@@ -261,31 +257,14 @@ func (t tracked) Replace(objects []any, revision string) error {
 	return err
 }
 
-// Bookmark says that nothing else happened up to the revision.
-func (t tracked) Bookmark(revision string) error {
+// Bookmark notes that nothing else happened up to a revision, of which UpdateResourceVersion
+// tells the store.
+func (t tracked) Bookmark(string) error {
 	t.of.mu.Lock()
+	defer t.of.mu.Unlock()
 	t.of.pace().bookmark(t.of.marked)
 	t.of.heard = time.Now()
 	t.of.marked = t.of.heard
-	t.of.mu.Unlock()
-	if marked, ok := t.ReflectorStore.(cache.ReflectorBookmarkStore); ok {
-		return marked.Bookmark(revision)
-	}
-	return nil
-}
-
-// UpdateResourceVersion says up to which revision the store was told everything.
-func (t tracked) UpdateResourceVersion(revision string) {
-	if updated, ok := t.ReflectorStore.(cache.ResourceVersionUpdater); ok {
-		updated.UpdateResourceVersion(revision)
-	}
-}
-
-// Transformer is applied to what is kept until a list is complete.
-func (t tracked) Transformer() cache.TransformFunc {
-	if transforming, ok := t.ReflectorStore.(cache.TransformingStore); ok {
-		return transforming.Transformer()
-	}
 	return nil
 }
 

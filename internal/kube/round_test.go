@@ -19,6 +19,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
@@ -62,6 +63,14 @@ func (m *mirror) Replace(told []any, _ string) error {
 
 // Resync implements cache.ReflectorStore.
 func (m *mirror) Resync() error { return nil }
+
+// UpdateResourceVersion has nothing to do.
+func (m *mirror) UpdateResourceVersion(string) {}
+
+// Transformer keeps objects as they are.
+func (m *mirror) Transformer() cache.TransformFunc {
+	return func(object any) (any, error) { return object, nil }
+}
 
 // want waits until that is what was told.
 func (m *mirror) want(t *testing.T, want map[string]string) {

@@ -28,44 +28,30 @@ func (s *Source) newWatch(scope int, kind cache.Kind) *kube.Reflector {
 	return w
 }
 
-// store hands on to the cache what a watch tells.
-type store struct {
-	kube.Feed[runtime.Object, cache.Input]
-
-	bookmark func(cache.Revision)
-}
-
-// newStore makes it; again asks for a new complete list.
-func (s *Source) newStore(scope int, kind cache.Kind, again func()) *store {
+// newStore hands on to the cache what a watch tells; again asks for a new complete list.
+func (s *Source) newStore(scope int, kind cache.Kind, again func()) *kube.Feed[runtime.Object, cache.Input] {
 	check := func(wanted bool) {
 		if wanted {
 			again()
 		}
 	}
-	return &store{
-		Feed: kube.Feed[runtime.Object, cache.Input]{
-			Lock: &sync.Mutex{}, Read: s.input,
-			Listing: func() func(cache.Input) cache.Input { return s.cache.Listing(kind) },
-			Set:     func(in cache.Input) { check(s.cache.Set(scope, kind, in)) },
-			Remove:  func(in cache.Input) { check(s.cache.Delete(scope, kind, in)) },
-			SetAll: func(all []cache.Input, text string) error {
-				revision, err := cache.ParseRevision(text)
-				if err != nil {
-					return fmt.Errorf("the list of %s: %w", kind, err)
-				}
-				defer kube.Signal(s.asked)
-				return s.cache.Replace(scope, kind, all, revision)
-			},
+	return &kube.Feed[runtime.Object, cache.Input]{
+		Lock: &sync.Mutex{}, Read: s.input,
+		Listing: func() func(cache.Input) cache.Input { return s.cache.Listing(kind) },
+		Set:     func(in cache.Input) { check(s.cache.Set(scope, kind, in)) },
+		Remove:  func(in cache.Input) { check(s.cache.Delete(scope, kind, in)) },
+		SetAll: func(all []cache.Input, text string) error {
+			revision, err := cache.ParseRevision(text)
+			if err != nil {
+				return fmt.Errorf("the list of %s: %w", kind, err)
+			}
+			defer kube.Signal(s.asked)
+			return s.cache.Replace(scope, kind, all, revision)
 		},
-		bookmark: func(revision cache.Revision) { s.cache.Bookmark(scope, kind, revision) },
+		Seen: func(text string) {
+			if revision, err := cache.ParseRevision(text); err == nil {
+				s.cache.Bookmark(scope, kind, revision)
+			}
+		},
 	}
-}
-
-// Bookmark says that nothing else happened up to the revision.
-func (s *store) Bookmark(text string) error {
-	revision, err := cache.ParseRevision(text)
-	if err == nil {
-		s.bookmark(revision)
-	}
-	return err
 }
