@@ -2,7 +2,6 @@ package certificates
 
 import (
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"regexp"
 )
@@ -27,13 +26,6 @@ type Client struct {
 // String is NAMESPACE/NAME.
 func (c Client) String() string { return c.Namespace + "/" + c.Name }
 
-// Why a certificate names no client.
-var (
-	errNoName   = errors.New("the client certificate names no client")
-	errTwoNames = errors.New("the client certificate names several clients")
-	errForeign  = errors.New("the client certificate is of another trust domain than VIEWS_TRUST_DOMAIN")
-)
-
 // spiffeID is the whole of a URI that names a client, a SPIFFE ID
 // (https://spiffe.io/docs/latest/spiffe-specs/spiffe-id/).
 var spiffeID = regexp.MustCompile(`^spiffe://([a-z0-9._-]+)/ns/([a-z0-9-]+)/(envoy|client)/([a-z0-9.-]+)$`)
@@ -48,20 +40,20 @@ func ClientOf(certificate *x509.Certificate, trustDomain string) (Client, error)
 		switch {
 		case m == nil:
 		case m[1] != trustDomain:
-			return Client{}, remedied(errForeign, trustDomain)
+			return Client{}, remedied("is of another trust domain than VIEWS_TRUST_DOMAIN", trustDomain)
 		default:
 			found = append(found, Client{Kind: Kind(m[3]), Namespace: m[2], Name: m[4]})
 		}
 	}
 	switch len(found) {
 	case 0:
-		return Client{}, remedied(errNoName, trustDomain)
+		return Client{}, remedied("names no client", trustDomain)
 	case 1:
 		return found[0], nil
 	}
-	return Client{}, remedied(errTwoNames, trustDomain)
+	return Client{}, remedied("names several clients", trustDomain)
 }
 
-func remedied(reason error, trustDomain string) error {
-	return fmt.Errorf("%w; it has to have one URI SAN spiffe://%s/ns/NAMESPACE/envoy/NAME or spiffe://%[2]s/ns/NAMESPACE/client/NAME", reason, trustDomain)
+func remedied(reason, trustDomain string) error {
+	return fmt.Errorf("the client certificate %s; it has to have one URI SAN spiffe://%s/ns/NAMESPACE/envoy/NAME or spiffe://%[2]s/ns/NAMESPACE/client/NAME", reason, trustDomain)
 }

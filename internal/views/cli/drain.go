@@ -10,12 +10,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 )
 
 // drainCommand drains an Envoy, or prepares its Pod for that.
 func (p Program) drainCommand() *cobra.Command {
-	o := fleet.DrainOptions{Least: 5 * time.Second, Quiet: 2 * time.Second, Timeout: time.Minute, Ignored: []string{resources.HealthName}}
+	o := fleet.DrainOptions{Least: 5 * time.Second, Quiet: 2 * time.Second, Timeout: time.Minute}
 	var admin, folder, file string
 	cmd := &cobra.Command{
 		Use:   "drain",

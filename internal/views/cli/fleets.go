@@ -14,7 +14,7 @@ import (
 // fleets makes what the proxies of fleets do, of the file and of objects, as far as the
 // configuration wants these.
 func (p Program) fleets(c settings.Views, s *serving) (*xds.Fleets, error) {
-	var fleets *xds.Fleets
+	fleets := xds.NewFleets()
 	if c.XDS.Fleets != "" {
 		var err error
 		if fleets, err = xds.ReadFleets(c.XDS.Fleets); err != nil {
@@ -23,9 +23,6 @@ func (p Program) fleets(c settings.Views, s *serving) (*xds.Fleets, error) {
 	}
 	if !c.XDS.Watch {
 		return fleets, nil
-	}
-	if fleets == nil {
-		fleets = xds.NewFleets()
 	}
 	fleets.Await()
 	var err error
@@ -49,24 +46,13 @@ func (s *serving) tellObjects(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		err := s.objects.Problem()
-		if turned(&missing, only(err, errors.Is(err, watch.ErrNoKind))) && missing {
-			s.log.Warn("no fleets from the API server, fleets that are known stay", "error", err)
+		var lacks, fails error
+		if err := s.objects.Problem(); errors.Is(err, watch.ErrNoKind) {
+			lacks = err
+		} else {
+			fails = err
 		}
-		if turned(&silent, only(err, !errors.Is(err, watch.ErrNoKind))) {
-			if err != nil {
-				s.log.Warn("the API server says nothing of fleets, the last state is kept", "error", err)
-			} else {
-				s.log.Info("the API server tells fleets again")
-			}
-		}
+		s.turn(&missing, lacks, "no fleets from the API server, fleets that are known stay", "")
+		s.turn(&silent, fails, "the API server says nothing of fleets, the last state is kept", "the API server tells fleets again")
 	}
-}
-
-// only is the error where it counts.
-func only(err error, counts bool) error {
-	if counts {
-		return err
-	}
-	return nil
 }

@@ -188,28 +188,11 @@ func (s *serving) tell(ctx context.Context) {
 				synced = true
 				s.log.Info("every watch has brought a complete list", "endpoints", s.source.Cache().Count())
 			}
-			if _, err := s.source.Stale(now); turned(&stale, err) {
-				if err != nil {
-					s.log.Warn("the watches are not current, the last state is kept", "error", err)
-				} else {
-					s.log.Info("the watches are current again")
-				}
-			}
+			_, err := s.source.Stale(now)
+			s.turn(&stale, err, "the watches are not current, the last state is kept", "the watches are current again")
 			crowded = tellCrowded(s.log, crowded, s.source.Cache().Crowded())
-			if err := s.identities(); turned(&identities, err) {
-				if err != nil {
-					s.log.Warn("the new list of identities has a mistake, the last good one stays in effect", "error", err)
-				} else {
-					s.log.Info("the list of identities is in effect")
-				}
-			}
-			if err := s.fleets(); turned(&fleets, err) {
-				if err != nil {
-					s.log.Warn("the new list of fleets has a mistake, the last good one stays in effect", "error", err)
-				} else {
-					s.log.Info("the list of fleets is in effect")
-				}
-			}
+			s.turn(&identities, s.identities(), "the new list of identities has a mistake, the last good one stays in effect", "the list of identities is in effect")
+			s.turn(&fleets, s.fleets(), "the new list of fleets has a mistake, the last good one stays in effect", "the list of fleets is in effect")
 		}
 	}
 }
@@ -229,10 +212,14 @@ func tellCrowded(log *slog.Logger, before, now []string) []string {
 	return now
 }
 
-// turned notes whether something is wrong, and reports whether that is news.
-func turned(was *bool, err error) bool {
-	is := err != nil
-	news := *was != is
-	*was = is
-	return news
+// turn notes whether something is wrong, and logs it where that is news. Nothing is said of
+// the end where there are no words for it.
+func (s *serving) turn(wrong *bool, err error, begins, ends string) {
+	was := *wrong
+	switch *wrong = err != nil; {
+	case *wrong && !was:
+		s.log.Warn(begins, "error", err)
+	case was && !*wrong && ends != "":
+		s.log.Info(ends)
+	}
 }

@@ -11,10 +11,10 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
@@ -26,61 +26,34 @@ const (
 	longestText   = 1000
 )
 
-// stream is one proxy, as endpoint-views says it.
-type stream struct {
-	Client     string    `json:"client"`
-	Node       string    `json:"node"`
-	Since      time.Time `json:"since"`
-	Generation int64     `json:"generation"`
-	Rejected   []struct {
-		Type string `json:"type"`
-		Text string `json:"text"`
-	} `json:"rejected"`
+// answer is what a replica says.
+type answer struct {
+	Streams []resources.Following   `json:"streams"`
+	Objects []resources.ObjectState `json:"objects"`
 }
 
-func (s *stream) stream() children.Stream {
-	one := children.Stream{Pod: s.Node, Since: s.Since, Generation: s.Generation}
+// streamOf is a stream as a replica says it.
+func streamOf(s *resources.Following) children.Stream {
 	var all []string
 	for _, r := range s.Rejected {
 		all = append(all, r.Type+": "+r.Text)
 	}
-	one.Rejected = wire.Cut(wire.Printable(strings.Join(all, "; ")), longestText)
-	return one
+	return children.Stream{Pod: s.Node, Since: s.Since, Generation: s.Generation, Rejected: shown(strings.Join(all, "; "))}
 }
 
-// object is what becomes of the object of a fleet, as endpoint-views says it.
-type object struct {
-	Client     string `json:"client"`
-	Generation int64  `json:"generation"`
-	Problem    string `json:"problem"`
-	Unresolved []struct {
-		Port   int32  `json:"port"`
-		Route  int    `json:"route"`
-		Reason string `json:"reason"`
-		Text   string `json:"text"`
-	} `json:"unresolved"`
-	More  int      `json:"more"`
-	Notes []string `json:"notes"`
-}
-
-func (o *object) served() children.Served {
-	one := children.Served{Generation: o.Generation, Problem: wire.Cut(wire.Printable(o.Problem), longestText), More: o.More}
-	for _, u := range o.Unresolved {
-		one.Unresolved = append(one.Unresolved, children.Unresolved{
-			Port: u.Port, Route: u.Route, Reason: u.Reason, Text: wire.Cut(wire.Printable(u.Text), longestText),
-		})
+// printable is what a replica says of an object, with texts that may be shown.
+func printable(o resources.ObjectState) resources.ObjectState {
+	o.Problem = shown(o.Problem)
+	for i := range o.Unresolved {
+		o.Unresolved[i].Text = shown(o.Unresolved[i].Text)
 	}
-	for _, text := range o.Notes {
-		one.Notes = append(one.Notes, wire.Cut(wire.Printable(text), longestText))
+	for i := range o.Notes {
+		o.Notes[i] = shown(o.Notes[i])
 	}
-	return one
+	return o
 }
 
-// answer is what a replica says.
-type answer struct {
-	Streams []stream `json:"streams"`
-	Objects []object `json:"objects"`
-}
+func shown(text string) string { return wire.Cut(wire.Printable(text), longestText) }
 
 // asker asks replicas in one round.
 type asker struct {

@@ -9,17 +9,17 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 )
 
 // DrainOptions say how an Envoy is drained.
 type DrainOptions struct {
 	// Admin is its admin page.
 	Admin netip.AddrPort
-	// Ignored are the names of listeners and statistics that do not count, beside those
-	// of the admin page.
-	Ignored []string
 	// Least is how long it goes on at the least: so long it may take until no load balancer
 	// and no kube-proxy sends it new connections.
 	Least time.Duration
@@ -65,7 +65,7 @@ func Drain(ctx context.Context, o DrainOptions) error {
 		if err != nil {
 			return err
 		}
-		if active, err = count(text, o.Ignored); err != nil {
+		if active, err = count(text); err != nil {
 			return err
 		}
 		now := time.Now()
@@ -110,7 +110,7 @@ type Active struct {
 const statistics = `^(http\..*\.downstream_(rq|cx)_active|listener\..*\.downstream_cx_active)$`
 
 // count reads the statistics of an Envoy.
-func count(text []byte, ignored []string) (Active, error) {
+func count(text []byte) (Active, error) {
 	var page struct {
 		Stats []struct {
 			Name  string      `json:"name"`
@@ -123,7 +123,7 @@ func count(text []byte, ignored []string) (Active, error) {
 	var requests, ofHTTP, all int
 	for _, one := range page.Stats {
 		value, err := one.Value.Int64()
-		if err != nil || without(one.Name, ignored) {
+		if err != nil || without(one.Name) {
 			continue
 		}
 		switch {
@@ -138,16 +138,10 @@ func count(text []byte, ignored []string) (Active, error) {
 	return Active{Requests: requests, Streams: max(0, all-ofHTTP), Idle: ofHTTP}, nil
 }
 
-// without reports whether a statistic does not count. Those of a listener are once for all
-// threads and once for each; only the first count.
-func without(name string, ignored []string) bool {
-	if strings.Contains(name, ".worker_") || strings.HasPrefix(name, "http.admin.") || strings.HasPrefix(name, "listener.admin.") {
-		return true
-	}
-	for _, one := range ignored {
-		if strings.HasPrefix(name, "http."+one+".") || strings.HasPrefix(name, "listener."+one+".") {
-			return true
-		}
-	}
-	return false
+// without reports whether a statistic does not count: those of Envoy's own pages, and of a
+// listener those for each thread, which are there once for all threads, too.
+func without(name string) bool {
+	return strings.Contains(name, ".worker_") || slices.ContainsFunc([]string{"admin", resources.HealthName}, func(page string) bool {
+		return strings.HasPrefix(name, "http."+page+".") || strings.HasPrefix(name, "listener."+page+".")
+	})
 }

@@ -50,7 +50,7 @@ func (e *envoy) start(t *testing.T) fleet.DrainOptions {
 	t.Helper()
 	server := httptest.NewServer(e)
 	t.Cleanup(server.Close)
-	return fleet.DrainOptions{Admin: netip.MustParseAddrPort(server.Listener.Addr().String()), Ignored: []string{"health"}, Timeout: time.Minute, Quiet: time.Hour}
+	return fleet.DrainOptions{Admin: netip.MustParseAddrPort(server.Listener.Addr().String()), Timeout: time.Minute, Quiet: time.Hour}
 }
 
 // own are the connections that the drain itself and the kubelet have.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
@@ -158,7 +159,7 @@ func (o *Operator) build(options Options) error {
 func (o *Operator) follow(ctx context.Context) error {
 	o.streams.Run(ctx, func(ctx context.Context, fleet string) {
 		all := v1alpha1.EnvoyList{Items: make([]v1alpha1.Envoy, 1)}
-		all.Items[0].Namespace, all.Items[0].Name = split(fleet)
+		all.Items[0].Namespace, all.Items[0].Name, _ = strings.Cut(fleet, "/")
 		if fleet == "" {
 			if err := o.manager.GetClient().List(ctx, &all); err != nil {
 				o.manager.GetLogger().Error(err, "the Envoys cannot be listed")

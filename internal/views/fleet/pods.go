@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -106,12 +105,4 @@ func trouble(c corev1.ContainerStatus, stays bool) string {
 // words are a reason and a message of Kubernetes, or of the program that ended.
 func words(reason, message string) string {
 	return strings.Trim(reason+": "+wire.Cut(wire.Printable(strings.TrimSpace(message)), longestWords), ": ")
-}
-
-// find returns the condition of a type, an empty one if there is none.
-func find(all []metav1.Condition, of string) metav1.Condition {
-	if c := meta.FindStatusCondition(all, of); c != nil {
-		return *c
-	}
-	return metav1.Condition{}
 }

@@ -2,13 +2,13 @@ package fleet
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -95,7 +95,7 @@ func (r *reconciler) tell(ctx context.Context, e *v1alpha1.Envoy, next v1alpha1.
 		return client.IgnoreNotFound(err)
 	}
 	for _, c := range next.Conditions {
-		if was := find(before.Status.Conditions, c.Type); was.Status != c.Status || was.Reason != c.Reason {
+		if was := meta.FindStatusCondition(before.Status.Conditions, c.Type); was == nil || was.Status != c.Status || was.Reason != c.Reason {
 			log.FromContext(ctx).Info("condition changed", "condition", c.Type, "status", c.Status, "reason", c.Reason, "message", c.Message)
 		}
 	}
@@ -169,10 +169,4 @@ func (r *reconciler) deployment(ctx context.Context, e *v1alpha1.Envoy) (*appsv1
 		return nil, client.IgnoreNotFound(err)
 	}
 	return found, nil
-}
-
-// split takes NAMESPACE/NAME apart.
-func split(fleet string) (namespace, name string) {
-	namespace, name, _ = strings.Cut(fleet, "/")
-	return namespace, name
 }

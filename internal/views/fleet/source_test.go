@@ -14,6 +14,7 @@ import (
 func served(t *testing.T, w *world) {
 	namespace := w.namespace(t, "served")
 	fleets := xds.NewFleets()
+	fleets.Await()
 	source, err := watch.NewEnvoys(watch.EnvoyOptions{Way: kube.Fixed(w.api.Config()), UserAgent: "served", Namespaces: []string{namespace}, Fleets: fleets})
 	if err != nil {
 		t.Fatal(err)

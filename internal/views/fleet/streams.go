@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 )
 
 // StreamsOptions say how endpoint-views is asked.
@@ -98,7 +99,7 @@ func (s *Streams) Run(ctx context.Context, changed func(ctx context.Context, fle
 // said is what all replicas said of one fleet.
 type said struct {
 	streams []children.Stream
-	served  []children.Served
+	served  []resources.ObjectState
 }
 
 // reply is what one replica said.
@@ -127,12 +128,12 @@ func (s *Streams) round(ctx context.Context) []string {
 		answered++
 		for _, one := range r.answer.Streams {
 			of := next[one.Client]
-			of.streams = append(of.streams, one.stream())
+			of.streams = append(of.streams, streamOf(&one))
 			next[one.Client] = of
 		}
 		for _, one := range r.answer.Objects {
 			of := next[one.Client]
-			of.served = append(of.served, one.served())
+			of.served = append(of.served, printable(one))
 			next[one.Client] = of
 		}
 	}

@@ -16,15 +16,15 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 )
 
 // replica stands for endpoint-views. It speaks the form that package xds writes.
 type replica struct {
 	mu    sync.Mutex
-	says  []xds.Following
-	knows []xds.ObjectState
+	says  []resources.Following
+	knows []resources.ObjectState
 	fails bool
 }
 
@@ -38,7 +38,7 @@ func (r *replica) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"streams": r.says, "objects": r.knows})
 }
 
-func (r *replica) say(fails bool, all ...xds.Following) {
+func (r *replica) say(fails bool, all ...resources.Following) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.says, r.fails = all, fails
@@ -88,19 +88,19 @@ func next(t *testing.T, news <-chan string, want string) {
 
 func TestContract89WhatIsNewOfAFleetIsToldOnce(t *testing.T) {
 	r := &replica{}
-	r.say(false, xds.Following{Client: "shop/edge", Node: "edge-1", Generation: 1})
+	r.say(false, resources.Following{Client: "shop/edge", Node: "edge-1", Generation: 1})
 	s, news := asking(t, r)
 	next(t, news, "") // the first answer concerns every fleet
 	next(t, news, "shop/edge")
-	r.say(false, xds.Following{Client: "shop/edge", Node: "edge-1", Generation: 1, Rejected: []xds.RejectedKind{{Type: "LDS", Text: "no such\nsocket"}}},
-		xds.Following{Client: "blog/edge", Node: "edge-9", Generation: 3})
+	r.say(false, resources.Following{Client: "shop/edge", Node: "edge-1", Generation: 1, Rejected: []resources.RejectedKind{{Type: "LDS", Text: "no such\nsocket"}}},
+		resources.Following{Client: "blog/edge", Node: "edge-9", Generation: 3})
 	next(t, news, "blog/edge")
 	next(t, news, "shop/edge")
 	all := s.Of("shop/edge")
 	if !all.Asked || all.Answered != 1 || len(all.All) != 1 || all.All[0].Pod != "edge-1" || all.All[0].Rejected != "LDS: no such socket" {
 		t.Errorf("got %+v", all)
 	}
-	r.say(false, xds.Following{Client: "blog/edge", Node: "edge-9", Generation: 3})
+	r.say(false, resources.Following{Client: "blog/edge", Node: "edge-9", Generation: 3})
 	next(t, news, "shop/edge")
 	if all := s.Of("shop/edge"); len(all.All) != 0 {
 		t.Errorf("the stream is gone, and it is still there: %+v", all)
@@ -112,18 +112,18 @@ func TestContract152WhatServeSaysOfAnObjectIsToldOnce(t *testing.T) {
 	s, news := asking(t, r)
 	next(t, news, "")
 	r.mu.Lock()
-	r.knows = []xds.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []xds.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no\nannotation"}}, Notes: []string{"a note"}}}
+	r.knows = []resources.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []resources.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no\nannotation"}}, Notes: []string{"a note"}}}
 	r.mu.Unlock()
 	next(t, news, "shop/edge")
-	want := []children.Served{{Generation: 3, More: 1, Unresolved: []children.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no annotation"}}, Notes: []string{"a note"}}}
+	want := []resources.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []resources.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no annotation"}}, Notes: []string{"a note"}}}
 	if diff := cmp.Diff(want, s.Of("shop/edge").Served); diff != "" {
 		t.Error(diff)
 	}
 	r.mu.Lock()
-	r.knows = []xds.ObjectState{{Client: "shop/edge", Generation: 4, Problem: "two routes"}}
+	r.knows = []resources.ObjectState{{Client: "shop/edge", Generation: 4, Problem: "two routes"}}
 	r.mu.Unlock()
 	next(t, news, "shop/edge")
-	if diff := cmp.Diff([]children.Served{{Generation: 4, Problem: "two routes"}}, s.Of("shop/edge").Served); diff != "" {
+	if diff := cmp.Diff([]resources.ObjectState{{Client: "shop/edge", Generation: 4, Problem: "two routes"}}, s.Of("shop/edge").Served); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -131,16 +131,16 @@ func TestContract152WhatServeSaysOfAnObjectIsToldOnce(t *testing.T) {
 // TestContract233WhatServeSaysOfAllOthersConcernsEveryFleet: one that serve knows by its own
 // name is none of the others.
 func TestContract233WhatServeSaysOfAllOthersConcernsEveryFleet(t *testing.T) {
-	r := &replica{knows: []xds.ObjectState{{Client: "shop/edge", Generation: 3}}}
+	r := &replica{knows: []resources.ObjectState{{Client: "shop/edge", Generation: 3}}}
 	s, news := asking(t, r)
 	next(t, news, "")
 	next(t, news, "shop/edge")
 	r.mu.Lock()
-	r.knows = append(r.knows, xds.ObjectState{Client: xds.Others("shop"), Problem: "too many"})
+	r.knows = append(r.knows, resources.ObjectState{Client: xds.Others("shop"), Problem: "too many"})
 	r.mu.Unlock()
 	next(t, news, "")
-	for fleet, want := range map[string]children.Served{"shop/edge": {Generation: 3}, "shop/unknown": {Problem: "too many"}} {
-		if diff := cmp.Diff([]children.Served{want}, s.Of(fleet).Served); diff != "" {
+	for fleet, want := range map[string]resources.ObjectState{"shop/edge": {Client: "shop/edge", Generation: 3}, "shop/unknown": {Client: "shop/*", Problem: "too many"}} {
+		if diff := cmp.Diff([]resources.ObjectState{want}, s.Of(fleet).Served); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", fleet, diff)
 		}
 	}

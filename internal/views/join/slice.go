@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	utilnet "k8s.io/utils/net"
+	"k8s.io/utils/ptr"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
@@ -135,9 +136,9 @@ func toEndpoint(e *discoveryv1.Endpoint, family discoveryv1.AddressType) (sliceE
 	endpoint := sliceEndpoint{
 		address: address,
 		conditions: conditions{
-			ready: said(e.Conditions.Ready, true), serving: said(e.Conditions.Serving, true), terminating: said(e.Conditions.Terminating, false),
+			ready: ptr.Deref(e.Conditions.Ready, true), serving: ptr.Deref(e.Conditions.Serving, true), terminating: ptr.Deref(e.Conditions.Terminating, false),
 		},
-		zone: cut(said(e.Zone, "")), node: said(e.NodeName, ""),
+		zone: cut(ptr.Deref(e.Zone, "")), node: ptr.Deref(e.NodeName, ""),
 	}
 	if r := e.TargetRef; r != nil {
 		endpoint.target = views.TargetRef{Kind: cut(r.Kind), Namespace: cut(r.Namespace), Name: cut(r.Name)}
@@ -151,14 +152,6 @@ func cut(text string) string {
 		return text
 	}
 	return strings.ToValidUTF8(strings.Clone(text[:mostOfText]), "?")
-}
-
-// said is the value, or what counts where none is said.
-func said[T any](value *T, unsaid T) T {
-	if value == nil {
-		return unsaid
-	}
-	return *value
 }
 
 // Equal reports whether the join of both is the same.

@@ -146,6 +146,7 @@ func (a *envoyAPI) watchedEnvoys(t *testing.T, namespaces []string, test func(t 
 		config := &rest.Config{Host: "https://192.0.2.1"}
 		config.Wrap(func(http.RoundTripper) http.RoundTripper { return a })
 		fleets := xds.NewFleets()
+		fleets.Await()
 		source, err := watch.NewEnvoys(watch.EnvoyOptions{Way: kube.Fixed(config), Namespaces: namespaces, Fleets: fleets})
 		if err != nil {
 			t.Fatal(err)

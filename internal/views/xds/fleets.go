@@ -64,23 +64,23 @@ type Object struct {
 // ReadFleets reads the file.
 func ReadFleets(path string) (*Fleets, error) {
 	f := NewFleets()
-	f.path, f.awaits = path, false
+	f.path = path
 	if f.read(); f.problem != nil {
 		return nil, f.problem
 	}
 	return f, nil
 }
 
-// NewFleets are those of objects, which Replace tells.
+// NewFleets are none, until Replace tells those of objects.
 func NewFleets() *Fleets {
 	return &Fleets{
-		awaits: true, changed: true, checked: time.Now(),
+		changed: true, checked: time.Now(),
 		objects: make(map[string]Object), all: make(map[string]resources.Traffic), news: make(chan struct{}, 1),
 		using: make(map[string]bool), gone: make(map[string]time.Time),
 	}
 }
 
-// Await makes the fleets of the file wait for objects, too.
+// Await makes the fleets wait for objects.
 func (f *Fleets) Await() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -89,9 +89,6 @@ func (f *Fleets) Await() {
 
 // Complete reports whether it is known which fleets there are.
 func (f *Fleets) Complete() bool {
-	if f == nil {
-		return true
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return !f.awaits
@@ -140,9 +137,6 @@ func (f *Fleets) tell() {
 
 // changes has something when objects have changed.
 func (f *Fleets) changes() <-chan struct{} {
-	if f == nil {
-		return nil
-	}
 	return f.news
 }
 
@@ -159,7 +153,7 @@ func (f *Fleets) current() (map[string]resources.Traffic, bool) {
 
 // Problem says why the newest version of the file is not in effect, nil if it is.
 func (f *Fleets) Problem() error {
-	if f == nil || f.path == "" {
+	if f.path == "" {
 		return nil
 	}
 	f.mu.Lock()
@@ -197,9 +191,6 @@ func (f *Fleets) read() {
 
 // carried are the objects, and the fleets of the file.
 func (f *Fleets) carried() (objects map[string]Object, file map[string]resources.Traffic) {
-	if f == nil {
-		return nil, nil
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.objects, f.file
@@ -249,9 +240,6 @@ func (d Definition) kept() Kept {
 
 // Definition returns that of a fleet.
 func (f *Fleets) Definition(name string) Definition {
-	if f == nil {
-		return Definition{}
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	_, known := f.all[name]

@@ -139,6 +139,7 @@ func TestContract93OfAFileAndAnObjectTheFileCounts(t *testing.T) {
 
 func TestContract93TheServerDoesNotListenBeforeObjectsAreKnown(t *testing.T) {
 	f := xds.NewFleets()
+	f.Await()
 	told := make(chan struct{})
 	begin(t, twoServices(t), func(o *xds.Options) { o.Fleets, o.Listening = f, func(net.Addr) { close(told) } })
 	select {

@@ -4,42 +4,21 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 )
 
-// Following says how far a proxy of a fleet follows. It is short, because the operator of
-// fleets asks for it twice a second.
-type Following struct {
-	Client string    `json:"client"`
-	Node   string    `json:"node"`
-	Since  time.Time `json:"since"`
-	// Generation is the newest one of the fleet's Envoy of which the proxy has acknowledged
-	// all clusters, listeners and routes; 0 for none. What the Services of the fleet add
-	// later changes it no more.
-	Generation int64 `json:"generation"`
-	// Rejected is what the proxy keeps an old state of.
-	Rejected []RejectedKind `json:"rejected,omitempty"`
-}
-
-// RejectedKind is a kind of which a proxy rejected the newest answer.
-type RejectedKind struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
 // Following are the proxies of all fleets, by fleet and node.
-func (s *Server) Following() []Following {
+func (s *Server) Following() []resources.Following {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]Following, 0, len(s.clients))
+	all := make([]resources.Following, 0, len(s.clients))
 	for c := range s.clients {
 		if c.fleet != nil {
 			all = append(all, c.following(s.traffic[c.fleet.name].Generation))
 		}
 	}
-	slices.SortFunc(all, func(a, b Following) int {
+	slices.SortFunc(all, func(a, b resources.Following) int {
 		return cmp.Or(strings.Compare(a.Client, b.Client), strings.Compare(a.Node, b.Node), a.Since.Compare(b.Since))
 	})
 	return all
@@ -47,7 +26,7 @@ func (s *Server) Following() []Following {
 
 // following says how far a proxy follows its fleet, which is sent that generation. It is
 // called under the lock of the server.
-func (c *client) following(generation int64) Following {
+func (c *client) following(generation int64) resources.Following {
 	f := c.fleet
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,10 +36,10 @@ func (c *client) following(generation int64) Following {
 	if generation > c.generation && len(f.waiting) == 0 && c.holds(f, resources.Clusters) && c.holds(f, resources.Listeners) && c.holds(f, resources.Routes) {
 		c.generation = generation
 	}
-	one := Following{Client: c.name(), Node: c.node.GetId(), Since: c.since.UTC(), Generation: c.generation}
+	one := resources.Following{Client: c.name(), Node: c.node.GetId(), Since: c.since.UTC(), Generation: c.generation}
 	for kind := range c.kinds {
 		if r := c.kinds[kind].rejected; r != nil {
-			one.Rejected = append(one.Rejected, RejectedKind{Type: resources.Kind(kind).String(), Text: r.Text})
+			one.Rejected = append(one.Rejected, resources.RejectedKind{Type: resources.Kind(kind).String(), Text: r.Text})
 		}
 	}
 	return one

@@ -51,9 +51,6 @@ func (f *Fleets) forget(all map[string]resources.Traffic, now time.Time) {
 
 // use says whether a fleet has proxies.
 func (f *Fleets) use(name string, proxies bool) {
-	if f == nil {
-		return
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.using[name] = proxies; !proxies {

@@ -13,33 +13,8 @@ import (
 // mostUnresolved is how many listeners and routes of a fleet are named that lead nowhere.
 const mostUnresolved = 5
 
-// ObjectState is what becomes here of the object of a fleet.
-type ObjectState struct {
-	Client     string `json:"client"`
-	Generation int64  `json:"generation"`
-	// Problem says why that generation is not in effect. Then nothing else is said.
-	Problem string `json:"problem,omitempty"`
-	// Unresolved are the first listeners and routes that lead nowhere, and More is how many
-	// there are beside them. Whether there are endpoints is not looked at.
-	Unresolved []Unresolved `json:"unresolved,omitempty"`
-	More       int          `json:"more,omitempty"`
-	// Notes are what the Services say and the proxies do not heed; the first five.
-	Notes []string `json:"notes,omitempty"`
-}
-
-// Unresolved is a listener or a route that leads nowhere.
-type Unresolved struct {
-	// Port is that of the listener in the Pods. Route counts from 1; it is 0 where the
-	// listener itself leads nowhere.
-	Port  uint16 `json:"port"`
-	Route int    `json:"route,omitempty"`
-	// Reason is one of those of the condition ResolvedRefs. Text has the remedy.
-	Reason string `json:"reason"`
-	Text   string `json:"text"`
-}
-
 // Objects are those of all fleets, by name; none before it is known which Services there are.
-func (s *Server) Objects() []ObjectState {
+func (s *Server) Objects() []resources.ObjectState {
 	s.mu.Lock()
 	joined := s.joined
 	s.mu.Unlock()
@@ -47,9 +22,9 @@ func (s *Server) Objects() []ObjectState {
 		return nil
 	}
 	objects, file := s.opts.Fleets.carried()
-	all := make([]ObjectState, 0, len(objects))
+	all := make([]resources.ObjectState, 0, len(objects))
 	for name, o := range objects {
-		one := ObjectState{Client: name, Generation: o.Traffic.Generation}
+		one := resources.ObjectState{Client: name, Generation: o.Traffic.Generation}
 		_, inFile := file[name]
 		switch {
 		case inFile:
@@ -61,22 +36,22 @@ func (s *Server) Objects() []ObjectState {
 		}
 		all = append(all, one)
 	}
-	slices.SortFunc(all, func(a, b ObjectState) int { return strings.Compare(a.Client, b.Client) })
+	slices.SortFunc(all, func(a, b resources.ObjectState) int { return strings.Compare(a.Client, b.Client) })
 	return all
 }
 
 // resolve looks where listeners lead.
-func (s *Server) resolve(one *ObjectState, listeners []resources.Listener) {
+func (s *Server) resolve(one *resources.ObjectState, listeners []resources.Listener) {
 	look := func(port uint16, route int, b resources.Backend) {
 		service := s.service(b.Service)
 		reason, text := s.leads(one.Client, b, service)
 		switch {
 		case reason == "":
-			one.note(service)
+			note(one, service)
 		case len(one.Unresolved) == mostUnresolved:
 			one.More++
 		default:
-			one.Unresolved = append(one.Unresolved, Unresolved{Port: port, Route: route, Reason: reason, Text: text})
+			one.Unresolved = append(one.Unresolved, resources.Unresolved{Port: int32(port), Route: route, Reason: reason, Text: text})
 		}
 	}
 	for i := range listeners {
@@ -91,7 +66,7 @@ func (s *Server) resolve(one *ObjectState, listeners []resources.Listener) {
 }
 
 // note notes what of a Service has no effect.
-func (o *ObjectState) note(service *join.Service) {
+func note(o *resources.ObjectState, service *join.Service) {
 	for _, field := range service.Unused {
 		text := fmt.Sprintf("%s of Service %s/%s has no effect behind Envoys", field, service.Namespace, service.Name)
 		if len(o.Notes) < mostUnresolved && !slices.Contains(o.Notes, text) {

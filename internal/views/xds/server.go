@@ -97,6 +97,7 @@ func New(opts Options) (*Server, error) {
 		return nil, errors.New("xds: with certificates it has to be known of which trust domain they are and what each client may see")
 	}
 	opts.MostClients = wire.SocketShare(opts.MostClients)
+	opts.Fleets = cmp.Or(opts.Fleets, NewFleets())
 	opts.Annotation = cmp.Or(opts.Annotation, join.ShownAnnotation)
 	s := &Server{
 		room: wire.NewRoom(wire.SocketShare(spareConnections), opts.MostClients+wire.SocketShare(spareConnections), opts.MostOfOne+wire.SocketShare(spareConnections)),

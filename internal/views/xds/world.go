@@ -138,9 +138,6 @@ func (s *Server) uses(f *fleet, service *join.Service) bool {
 
 // list takes over what fleets do where it changed.
 func (s *Server) list(now time.Time) {
-	if s.opts.Fleets == nil {
-		return
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	traffic, changed := s.opts.Fleets.current()

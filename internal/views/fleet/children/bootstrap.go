@@ -34,8 +34,8 @@ func bootstrap(e *v1alpha1.Envoy, s Settings) (files map[string]string, hash str
 	b := resources.Bootstrap{
 		Fleet: e.Namespace + "/" + e.Name, Host: s.Host, Port: s.Port,
 		// Linux gives every Pod this address, in a cluster of IPv6 too.
-		Admin:          netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), adminPort),
-		Health:         netip.AddrPortFrom(resources.ListenAddress(e), healthPort),
+		Admin:          netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), resources.AdminPort),
+		Health:         netip.AddrPortFrom(resources.ListenAddress(e), resources.HealthPort),
 		SecretsFolder:  resources.PodBootstrapFolder,
 		MaxConnections: int(ptr.Deref(e.Spec.MaxConnections, defaultConnections)),
 	}

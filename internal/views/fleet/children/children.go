@@ -30,12 +30,6 @@ const (
 	BootstrapAnnotation = v1alpha1.GroupName + "/bootstrap"
 )
 
-// The ports of a Pod beside those of listeners.
-const (
-	adminPort  = 9901
-	healthPort = 9902
-)
-
 // The ports of a fleet whose control plane says what it listens on.
 const (
 	externalPort    = 80

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
@@ -54,7 +55,9 @@ func resolved(s Seen) metav1.Condition {
 	if len(said) == 0 {
 		return condition(of, metav1.ConditionUnknown, v1alpha1.ReasonPending, "endpoint-views serve does not know generation %d yet; if that lasts, look whether XDS_WATCH_FLEETS is true there, and whether it watches this namespace", s.Envoy.Generation)
 	}
-	most := slices.MaxFunc(said, func(a, b Served) int { return cmp.Compare(len(a.Unresolved)+a.More, len(b.Unresolved)+b.More) })
+	most := slices.MaxFunc(said, func(a, b resources.ObjectState) int {
+		return cmp.Compare(len(a.Unresolved)+a.More, len(b.Unresolved)+b.More)
+	})
 	if len(most.Unresolved) == 0 {
 		return condition(of, metav1.ConditionTrue, v1alpha1.ReasonResolvedRefs, "%s",
 			strings.Join(append([]string{"every listener and route leads to a port of a Service"}, most.Notes...), "; "))
@@ -63,7 +66,7 @@ func resolved(s Seen) metav1.Condition {
 }
 
 // nowhere names what leads nowhere, as the spec names it.
-func nowhere(e *v1alpha1.Envoy, all Served) string {
+func nowhere(e *v1alpha1.Envoy, all resources.ObjectState) string {
 	var texts []string
 	for _, one := range all.Unresolved {
 		what := fmt.Sprintf("the listener of port %d in the Pods", one.Port)
@@ -84,11 +87,13 @@ func nowhere(e *v1alpha1.Envoy, all Served) string {
 }
 
 // served is what replicas say of this generation, or of all those of the namespace.
-func (s Seen) served() []Served {
+func (s Seen) served() []resources.ObjectState {
 	if s.Envoy.Spec.XDS != nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(s.Streams.Served), func(one Served) bool { return one.Generation != s.Envoy.Generation && one.Generation != 0 })
+	return slices.DeleteFunc(slices.Clone(s.Streams.Served), func(one resources.ObjectState) bool {
+		return one.Generation != s.Envoy.Generation && one.Generation != 0
+	})
 }
 
 // ready says whether as many Pods take traffic as are wanted.

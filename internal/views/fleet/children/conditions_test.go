@@ -14,6 +14,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 )
 
 // steady is a fleet of two Pods as it should be.
@@ -31,7 +32,7 @@ func steady() children.Seen {
 		Pods: []children.Pod{{Name: "edge-1", Ready: true}, {Name: "edge-2", Ready: true}},
 		Streams: children.Streams{Asked: true, Answered: 2, All: []children.Stream{
 			{Pod: "edge-1", Generation: 5, Since: started}, {Pod: "edge-2", Generation: 5, Since: started},
-		}, Served: []children.Served{{Generation: 5}, {Generation: 5}}},
+		}, Served: []resources.ObjectState{{Generation: 5}, {Generation: 5}}},
 	}
 }
 
@@ -130,7 +131,7 @@ func overdue() []appsv1.DeploymentCondition {
 func TestContract151And152TheConditionsSayWhatIsInEffectAndLeadsSomewhere(t *testing.T) {
 	t.Parallel()
 	const yes, no, open = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
-	nowhere := children.Served{Generation: 5, More: 2, Unresolved: []children.Unresolved{
+	nowhere := resources.ObjectState{Generation: 5, More: 2, Unresolved: []resources.Unresolved{
 		{Port: 8443, Route: 2, Reason: "NotShown", Text: "Service shop/web is not shown"}, {Port: 5432, Reason: "PortNotFound", Text: "no port"},
 	}}
 	mistake := func(s *children.Seen) { s.Mistake = errors.New(`listener "http" leads nowhere`) }
@@ -151,8 +152,8 @@ func TestContract151And152TheConditionsSayWhatIsInEffectAndLeadsSomewhere(t *tes
 		"a mistake in a new one":         {func(s *children.Seen) { mistake(s); s.Deployment = nil }, "Ready", no, "Invalid", "nothing is made"},
 		"a mistake for serve alone":      {func(s *children.Seen) { s.Streams.Served[1].Problem = "no such field" }, "Accepted", no, "NotInEffect", "no such field"},
 		"and for the Pods":               {func(s *children.Seen) { s.Streams.Served[1].Problem = "no such field" }, "Synced", no, "NotAccepted", ""},
-		"one of all in the namespace":    {func(s *children.Seen) { s.Streams.Served = []children.Served{{Problem: "too many"}} }, "Accepted", no, "NotInEffect", "too many"},
-		"a mistake that is over":         {func(s *children.Seen) { s.Streams.Served[1] = children.Served{Generation: 4, Problem: "old"} }, "Accepted", yes, "Accepted", ""},
+		"one of all in the namespace":    {func(s *children.Seen) { s.Streams.Served = []resources.ObjectState{{Problem: "too many"}} }, "Accepted", no, "NotInEffect", "too many"},
+		"a mistake that is over":         {func(s *children.Seen) { s.Streams.Served[1] = resources.ObjectState{Generation: 4, Problem: "old"} }, "Accepted", yes, "Accepted", ""},
 		"one replica says that it is no": {func(s *children.Seen) { s.Streams.Served[1] = nowhere }, "ResolvedRefs", no, "NotShown", `listener "https", route 2: Service shop/web is not shown; listener "db": no port; and 2 more`},
 		"an old word of it":              {func(s *children.Seen) { s.Streams.Served[1] = nowhere; s.Streams.Served[1].Generation = 4 }, "ResolvedRefs", yes, "ResolvedRefs", ""},
 		"serve does not know it":         {func(s *children.Seen) { s.Streams.Served = nil }, "ResolvedRefs", open, "Pending", "XDS_WATCH_FLEETS"},

@@ -95,7 +95,7 @@ func containerPorts(e *v1alpha1.Envoy) []corev1.ContainerPort {
 	for _, p := range ports(e) {
 		all = append(all, corev1.ContainerPort{Name: p.name, ContainerPort: p.pod, Protocol: corev1.ProtocolTCP})
 	}
-	return append(all, corev1.ContainerPort{Name: resources.HealthName, ContainerPort: healthPort, Protocol: corev1.ProtocolTCP})
+	return append(all, corev1.ContainerPort{Name: resources.HealthName, ContainerPort: resources.HealthPort, Protocol: corev1.ProtocolTCP})
 }
 
 func mounts(e *v1alpha1.Envoy) []corev1.VolumeMount {

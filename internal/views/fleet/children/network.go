@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 )
 
 // port is one of the Service, and of the Pods.
@@ -74,7 +75,7 @@ func budget(e *v1alpha1.Envoy) *policyv1.PodDisruptionBudget {
 func networkPolicy(e *v1alpha1.Envoy) *networkingv1.NetworkPolicy {
 	protocol := corev1.ProtocolTCP
 	var open []networkingv1.NetworkPolicyPort
-	for _, p := range append(ports(e), port{pod: healthPort}) {
+	for _, p := range append(ports(e), port{pod: resources.HealthPort}) {
 		number := intstr.FromInt32(p.pod)
 		open = append(open, networkingv1.NetworkPolicyPort{Protocol: &protocol, Port: &number})
 	}

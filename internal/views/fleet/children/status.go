@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 )
 
 // Seen is what is known of a fleet.
@@ -50,30 +51,7 @@ type Streams struct {
 	// All are the streams of the fleet.
 	All []Stream
 	// Served is what each replica that knows the fleet says of it.
-	Served []Served
-}
-
-// Served is what a replica of endpoint-views serve says of the object of a fleet.
-type Served struct {
-	// Generation is the newest one that it knows, and Problem why it does not count there.
-	Generation int64
-	Problem    string
-	// Unresolved are the first listeners and routes that lead nowhere, and More is how many
-	// there are beside them.
-	Unresolved []Unresolved
-	More       int
-	// Notes are what the Services say and the Envoys do not heed.
-	Notes []string
-}
-
-// Unresolved is a listener, or a route of it, that leads nowhere.
-type Unresolved struct {
-	// Port is that of the listener in the Pods. Route counts from 1; it is 0 where the
-	// listener itself leads nowhere.
-	Port  int32
-	Route int
-	// Reason is one of those of the condition ResolvedRefs. Text has the remedy.
-	Reason, Text string
+	Served []resources.ObjectState
 }
 
 // Stream is one of a Pod.

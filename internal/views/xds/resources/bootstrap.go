@@ -104,10 +104,10 @@ func (b Bootstrap) check() error {
 }
 
 func (b Bootstrap) message() *bootstrapv3.Bootstrap {
-	static := &bootstrapv3.Bootstrap_StaticResources{Clusters: []*clusterv3.Cluster{b.server()}}
+	own := &bootstrapv3.Bootstrap_StaticResources{Clusters: []*clusterv3.Cluster{b.server()}}
 	if b.Health.IsValid() {
 		listener, cluster := b.health()
-		static.Listeners, static.Clusters = append(static.Listeners, listener), append(static.Clusters, cluster)
+		own.Listeners, own.Clusters = append(own.Listeners, listener), append(own.Clusters, cluster)
 	}
 	return &bootstrapv3.Bootstrap{
 		Node: &corev3.Node{Id: b.Node, Cluster: b.Fleet},
@@ -116,7 +116,7 @@ func (b Bootstrap) message() *bootstrapv3.Bootstrap {
 		DynamicResources: &bootstrapv3.Bootstrap_DynamicResources{
 			CdsConfig: ads(0), LdsConfig: ads(0), AdsConfig: b.stream(),
 		},
-		StaticResources: static,
+		StaticResources: own,
 		OverloadManager: b.overload(),
 	}
 }
@@ -141,12 +141,23 @@ func (b Bootstrap) stream() *corev3.ApiConfigSource {
 	}
 }
 
-// server is the cluster of the server. Keep-alives notice one that vanished.
-func (b Bootstrap) server() *clusterv3.Cluster {
+// static is a cluster of one host, which the bootstrap itself has.
+func static(name, host string, port uint16) *clusterv3.Cluster {
 	kind := clusterv3.Cluster_STRICT_DNS
-	if isAddress(b.Host) {
+	if isAddress(host) {
 		kind = clusterv3.Cluster_STATIC
 	}
+	address := &endpointv3.LbEndpoint{HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{Address: socket(host, port)}}}
+	return &clusterv3.Cluster{
+		Name: name, ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: kind}, ConnectTimeout: durationpb.New(time.Second),
+		LoadAssignment: &endpointv3.ClusterLoadAssignment{
+			ClusterName: name, Endpoints: []*endpointv3.LocalityLbEndpoints{{LbEndpoints: []*endpointv3.LbEndpoint{address}}},
+		},
+	}
+}
+
+// server is the cluster of the server. Keep-alives notice one that vanished.
+func (b Bootstrap) server() *clusterv3.Cluster {
 	http2 := &upstreamv3.HttpProtocolOptions{
 		UpstreamProtocolOptions: &upstreamv3.HttpProtocolOptions_ExplicitHttpConfig_{ExplicitHttpConfig: &upstreamv3.HttpProtocolOptions_ExplicitHttpConfig{
 			ProtocolConfig: &upstreamv3.HttpProtocolOptions_ExplicitHttpConfig_Http2ProtocolOptions{
@@ -156,14 +167,8 @@ func (b Bootstrap) server() *clusterv3.Cluster {
 			},
 		}},
 	}
-	address := &endpointv3.LbEndpoint{HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{Address: socket(b.Host, b.Port)}}}
-	cluster := &clusterv3.Cluster{
-		Name: b.plane(), ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: kind}, ConnectTimeout: durationpb.New(time.Second),
-		TypedExtensionProtocolOptions: map[string]*anypb.Any{upstreamOptions: packed(http2)},
-		LoadAssignment: &endpointv3.ClusterLoadAssignment{
-			ClusterName: b.plane(), Endpoints: []*endpointv3.LocalityLbEndpoints{{LbEndpoints: []*endpointv3.LbEndpoint{address}}},
-		},
-	}
+	cluster := static(b.plane(), b.Host, b.Port)
+	cluster.TypedExtensionProtocolOptions = map[string]*anypb.Any{upstreamOptions: packed(http2)}
 	if b.CertificateFolder != "" {
 		cluster.TransportSocket = b.tls()
 	}

@@ -2,7 +2,6 @@ package resources
 
 import (
 	"net/netip"
-	"time"
 
 	accesslogv3 "github.com/envoyproxy/go-control-plane/envoy/config/accesslog/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
@@ -15,8 +14,6 @@ import (
 )
 
 func yes() *wrapperspb.BoolValue { return wrapperspb.Bool(true) }
-
-func seconds(d time.Duration) *durationpb.Duration { return durationpb.New(d) }
 
 // socket is an address of TCP.
 func socket(address string, port uint16) *corev3.Address {

@@ -1,14 +1,10 @@
 package resources
 
 import (
-	"time"
-
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
-	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
-	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // HealthName is the name of the listener of health and metrics, of its statistics and of the
@@ -38,20 +34,10 @@ func (b Bootstrap) health() (*listenerv3.Listener, *clusterv3.Cluster) {
 	}
 	l := &listenerv3.Listener{
 		Name: HealthName, StatPrefix: HealthName, Address: listening(b.Health),
-		FilterChains: []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{{
-			Name:       "envoy.filters.network.http_connection_manager",
-			ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: packed(filter)},
-		}}}},
+		FilterChains: []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{network("http_connection_manager", filter)}}},
 		// A proxy that is full still says how it is, and it works: if all were full, none
 		// would be asked any more.
 		IgnoreGlobalConnLimit: true, BypassOverloadManager: true,
 	}
-	address := &endpointv3.LbEndpoint{HostIdentifier: &endpointv3.LbEndpoint_Endpoint{Endpoint: &endpointv3.Endpoint{Address: socket(b.Admin.Addr().String(), b.Admin.Port())}}}
-	cluster := &clusterv3.Cluster{
-		Name: HealthName, ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}, ConnectTimeout: durationpb.New(time.Second),
-		LoadAssignment: &endpointv3.ClusterLoadAssignment{
-			ClusterName: HealthName, Endpoints: []*endpointv3.LocalityLbEndpoints{{LbEndpoints: []*endpointv3.LbEndpoint{address}}},
-		},
-	}
-	return l, cluster
+	return l, static(HealthName, b.Admin.Addr().String(), b.Admin.Port())
 }

@@ -9,6 +9,8 @@ import (
 	proxyv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/listener/proxy_protocol/v3"
 	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 const (
@@ -30,7 +32,7 @@ func (l *Listener) build(filter *listenerv3.Filter, s Settings) *listenerv3.List
 	chain := &listenerv3.FilterChain{Filters: []*listenerv3.Filter{filter}}
 	if len(l.Certificates) > 0 {
 		chain.TransportSocket = l.socket(s)
-		chain.TransportSocketConnectTimeout = seconds(handshakeTime)
+		chain.TransportSocketConnectTimeout = durationpb.New(handshakeTime)
 	}
 	listener := &listenerv3.Listener{
 		Name: l.Name(), Address: listening(netip.AddrPortFrom(l.Address, l.Port)),
@@ -48,17 +50,16 @@ func (l *Listener) build(filter *listenerv3.Filter, s Settings) *listenerv3.List
 }
 
 func (l *Listener) http(s Settings) *listenerv3.Listener {
-	return l.build(&listenerv3.Filter{
-		Name:       "envoy.filters.network.http_connection_manager",
-		ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: packed(l.manager(s))},
-	}, s)
+	return l.build(network("http_connection_manager", l.manager(s)), s)
 }
 
 func (l *Listener) tcp(cluster string, s Settings) *listenerv3.Listener {
-	return l.build(&listenerv3.Filter{
-		Name:       "envoy.filters.network.tcp_proxy",
-		ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: packed(l.proxy(cluster, s))},
-	}, s)
+	return l.build(network("tcp_proxy", l.proxy(cluster, s)), s)
+}
+
+// network is a filter of a listener, by the short name of it.
+func network(name string, config proto.Message) *listenerv3.Filter {
+	return &listenerv3.Filter{Name: "envoy.filters.network." + name, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: packed(config)}}
 }
 
 // manager is the filter of a listener of HTTP. What a client writes into the headers of
@@ -74,8 +75,8 @@ func (l *Listener) manager(s Settings) *hcmv3.HttpConnectionManager {
 		XffNumTrustedHops:          l.TrustedHops,
 		InternalAddressConfig:      &hcmv3.HttpConnectionManager_InternalAddressConfig{},
 		NormalizePath:              yes(),
-		RequestHeadersTimeout:      seconds(headersTime),
-		StreamIdleTimeout:          seconds(s.StreamIdleTimeout),
+		RequestHeadersTimeout:      durationpb.New(headersTime),
+		StreamIdleTimeout:          durationpb.New(s.StreamIdleTimeout),
 		AccessLog:                  accessLog(httpFields(), s.AccessLog),
 		ServerHeaderTransformation: hcmv3.HttpConnectionManager_PASS_THROUGH,
 		UpgradeConfigs:             []*hcmv3.HttpConnectionManager_UpgradeConfig{{UpgradeType: "websocket"}},

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strings"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 )
@@ -26,7 +28,7 @@ func FromObject(e *v1alpha1.Envoy) (Traffic, error) {
 			err = append(err, "has the same port in the Pod as another one, where ports below 1024 are 8000 higher; give each one of its own")
 		}
 		used[l.PodPort()] = true
-		if l.Port == adminPort || l.Port == healthPort {
+		if l.Port == AdminPort || l.Port == HealthPort {
 			err = append(err, fmt.Sprintf("has port %d, which is one of Envoy's own pages; choose another one", l.Port))
 		}
 		one.Address = ListenAddress(e)
@@ -38,8 +40,8 @@ func FromObject(e *v1alpha1.Envoy) (Traffic, error) {
 
 // The ports of Envoy's own pages in the Pods of an object.
 const (
-	adminPort  = 9901
-	healthPort = 9902
+	AdminPort  = 9901
+	HealthPort = 9902
 )
 
 // ListenAddress is what the Envoys of an object listen on.
@@ -73,74 +75,61 @@ func access(which v1alpha1.AccessLog) (Traffic, []error) {
 }
 
 // listener reads one listener of a fleet of the namespace.
-func listener(l *v1alpha1.Listener, namespace string) (Listener, []string) {
+func listener(l *v1alpha1.Listener, namespace string) (Listener, mistakes) {
 	one := Listener{
 		Port: uint16(l.Port), Protocol: HTTP, Address: netip.IPv4Unspecified(),
-		ProxyProtocol: l.ProxyProtocol == v1alpha1.ProxyProtocolRequired, TrustedHops: uint32(max(0, value(l.TrustedHops))), RedirectPort: uint16(value(l.HTTPSRedirectPort)),
-		ServicePort: value(l.ServicePort),
+		ProxyProtocol: l.ProxyProtocol == v1alpha1.ProxyProtocolRequired, TrustedHops: uint32(max(0, ptr.Deref(l.TrustedHops, 0))), RedirectPort: uint16(ptr.Deref(l.HTTPSRedirectPort, 0)),
+		ServicePort: ptr.Deref(l.ServicePort, 0),
 	}
 	if l.Protocol == v1alpha1.ListenerTCP {
 		one.Protocol = TCP
 	}
-	mistakes := checkListener(l)
+	m := checkListener(l)
 	if l.Service != "" {
-		var wrong []string
-		one.Service, wrong = backend(l.Service, l.ServicePort, namespace)
-		mistakes = append(mistakes, wrong...)
+		service, wrong := backend(l.Service, l.ServicePort, namespace)
+		one.Service, m = service, append(m, wrong...)
 	}
 	if l.TLS != nil {
 		one.Certificates, one.OnlyTLS13 = l.TLS.SecretNames, l.TLS.MinVersion == tls13
-		mistakes = append(mistakes, checkTLS(l.TLS)...)
+		m = append(m, checkTLS(l.TLS)...)
 	}
 	used := make(map[hostPath]bool)
 	for i := range l.Routes {
 		r, wrong := route(&l.Routes[i], namespace)
 		one.Routes = append(one.Routes, r)
 		for _, text := range append(wrong, twice(&r, used)...) {
-			mistakes = append(mistakes, fmt.Sprintf("has a mistake in route %d, which %s", i+1, text))
+			m.add(true, "has a mistake in route %d, which %s", i+1, text)
 		}
 	}
-	return one, mistakes
+	return one, m
 }
 
 // route reads one route.
-func route(r *v1alpha1.Route, namespace string) (Route, []string) {
-	one := Route{Hosts: r.Hosts, Prefix: r.PathPrefix, ServicePort: value(r.ServicePort)}
+func route(r *v1alpha1.Route, namespace string) (Route, mistakes) {
+	one := Route{Hosts: r.Hosts, Prefix: r.PathPrefix, ServicePort: ptr.Deref(r.ServicePort, 0)}
 	if one.Prefix == "" {
 		one.Prefix = "/"
 	}
-	mistakes := checkRoute(r)
-	var wrong []string
-	one.Service, wrong = backend(r.Service, r.ServicePort, namespace)
+	service, wrong := backend(r.Service, r.ServicePort, namespace)
+	one.Service = service
 	if r.RequestTimeout != nil {
 		one.RequestTimeout = &r.RequestTimeout.Duration
 	}
 	if r.IdleTimeout != nil {
 		one.IdleTimeout = &r.IdleTimeout.Duration
 	}
-	return one, append(mistakes, wrong...)
+	return one, append(checkRoute(r), wrong...)
 }
 
 // backend reads the name of a Service, NAME or NAMESPACE/NAME.
-func backend(text string, port *int32, namespace string) (join.Key, []string) {
+func backend(text string, port *int32, namespace string) (join.Key, mistakes) {
 	key := join.Key{Namespace: namespace, Name: text}
 	if of, name, found := strings.Cut(text, "/"); found {
 		key = join.Key{Namespace: of, Name: name}
 	}
-	var mistakes []string
-	if !isLabel(key.Namespace) || !isLabel(key.Name) {
-		mistakes = append(mistakes, fmt.Sprintf("has service %q; write the name of a Service, or NAMESPACE/NAME", text))
-	}
-	if port != nil && (*port < 0 || *port > 65535) {
-		mistakes = append(mistakes, fmt.Sprintf("has servicePort %d; write the number of a port of the Service, or nothing for its first one", *port))
-	}
-	return key, mistakes
-}
-
-// value is a number, 0 where there is none.
-func value(n *int32) int32 {
-	if n == nil {
-		return 0
-	}
-	return *n
+	var m mistakes
+	m.add(!isLabel(key.Namespace) || !isLabel(key.Name), "has service %q; write the name of a Service, or NAMESPACE/NAME", text)
+	number := ptr.Deref(port, 0)
+	m.add(number < 0 || number > 65535, "has servicePort %d; write the number of a port of the Service, or nothing for its first one", number)
+	return key, m
 }
