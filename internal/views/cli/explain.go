@@ -2,7 +2,7 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
@@ -17,7 +17,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
 // explainCommand answers why an address is, or is not, behind a Service.
@@ -28,10 +27,9 @@ func (p Program) explainCommand() *cobra.Command {
 		Use:   "explain ADDRESS",
 		Short: "Say of an address behind which Services it stands, in which state, and why; exit status 1 if nowhere",
 		Long: "Looks through all EndpointSlices of a namespace (-n) or of all (-A, the default) for\n" +
-			"the address, and says for each slice that lists it what follows, and why. With --server\n" +
-			"asks a running endpoint-views instead, which says what it shows, and not why; and of each\n" +
-			"client of xDS whether it was sent that, and whether it acknowledged. With --server and\n" +
-			"--client NAME, a fleet, client or node, it says everything that this one was sent.",
+			"the address, and says for each slice that lists it what follows, and why. With --client\n" +
+			"NAME, a fleet, client or node of xDS, asks the endpoint-views at --server: it says\n" +
+			"everything that this one was sent, and whether it acknowledged that.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if client != "" && len(args) == 0 {
 				return nil
@@ -63,49 +61,14 @@ func (a *asking) explainAddress(ctx context.Context, text string) error {
 	if err != nil || address.Zone() != "" {
 		return fmt.Errorf("%q is no IP address; give one, for example `explain 10.0.0.12`", text)
 	}
+	if a.server != "" {
+		return errors.New("--server needs --client; why an address is shown or not is read from the API server")
+	}
 	c, err := a.load()
 	if err != nil {
 		return err
 	}
-	if a.server != "" {
-		return a.explainThere(ctx, address.Unmap())
-	}
 	return a.explain(ctx, c, address.Unmap())
-}
-
-// explainThere says what a running endpoint-views shows of the address.
-func (a *asking) explainThere(ctx context.Context, address netip.Addr) error {
-	a.all = a.namespace == ""
-	from, err := newRemote(a)
-	if err != nil {
-		return &exitError{exitUsage, err}
-	}
-	objects, err := from.list(ctx)
-	if err != nil {
-		return &exitError{exitFailed, err}
-	}
-	streams, err := from.streams(ctx)
-	if err != nil && !notForUs(err) {
-		return &exitError{exitFailed, err}
-	}
-	found := false
-	for _, text := range objects {
-		var v views.EndpointView
-		if err := json.Unmarshal(text, &v); err != nil {
-			return &exitError{exitFailed, fmt.Errorf("read a view: %w", err)}
-		}
-		if s := v.Spec; s.Address == address.String() {
-			found = true
-			fmt.Fprintln(a.Stdout, wire.Printable(fmt.Sprintf("%s/%s: %s is %s: port %q, %d to %d, view %s",
-				v.Metadata.Namespace, s.ServiceName, s.Address, s.State, s.PortName, s.Port, s.TargetPort, v.Metadata.Name)))
-			a.explainProxies(streams, &v)
-		}
-	}
-	if !found {
-		fmt.Fprintf(a.Stdout, "%s shows no view of %s %s. Run this without --server, with a kubeconfig, to learn why.\n", a.server, address, a.inside())
-		return &exitError{code: exitNothing}
-	}
-	return nil
 }
 
 // explain reads everything once and says what becomes of the address.

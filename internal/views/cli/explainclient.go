@@ -6,16 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
 // explainClient says of a client of xDS what it was sent, and what it said to that.
@@ -92,25 +87,6 @@ func describe(s *xds.Stream) string {
 	return fmt.Sprintf("%s (%s, node %s at %s)", s.Client, s.Protocol, s.Node, s.Address)
 }
 
-// explainProxies says which clients of xDS have an endpoint of the view, as far as the
-// server tells.
-func (a *asking) explainProxies(streams []xds.Stream, v *views.EndpointView) {
-	name := resources.Name(join.Key{Namespace: v.Metadata.Namespace, Name: v.Spec.ServiceName}, v.Spec.Port)
-	for i := range streams {
-		s := &streams[i]
-		for _, sent := range s.Sent {
-			if sent.Type != resources.Endpoints.String() {
-				continue
-			}
-			for _, r := range sent.Resources {
-				if r.Name == name || strings.HasPrefix(r.Name, name+":") {
-					a.say("  %s: endpoints %s", describe(s), answered(&sent, &r))
-				}
-			}
-		}
-	}
-}
-
 func (a *asking) say(format string, args ...any) {
 	fmt.Fprintln(a.Stdout, wire.Printable(fmt.Sprintf(format, args...)))
 }
@@ -130,12 +106,3 @@ func (r *remote) streams(ctx context.Context) ([]xds.Stream, error) {
 	}
 	return answer.Streams, nil
 }
-
-// refusedBy reports whether an error is an answer with one of these codes.
-func refusedBy(err error, codes ...int) bool {
-	status := &views.Status{}
-	return errors.As(err, &status) && slices.Contains(codes, status.Code)
-}
-
-// notForUs are the codes of a server without xDS, or that does not show us its clients.
-func notForUs(err error) bool { return refusedBy(err, http.StatusNotFound, http.StatusForbidden) }
