@@ -58,16 +58,12 @@ func remoteWay(a access, m *metrics.Metrics) kube.Access {
 func (p Program) localAccess(store settings.Store) kube.Way {
 	kubeconfig := store.Kubeconfig
 	if home := p.variable("HOME"); kubeconfig == "" && store.Kind == settings.StoreKubectl && home != "" {
-		if file := filepath.Join(home, ".kube", "config"); exists(file) {
+		file := filepath.Join(home, ".kube", "config")
+		if _, err := os.Stat(file); err == nil {
 			kubeconfig = file
 		}
 	}
 	return kube.Access{Kubeconfig: kubeconfig, InCluster: true, Setting: "KUBECONFIG"}
-}
-
-func exists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
 }
 
 // probeWith checks with the checker. If it cannot be made, that is a local error.

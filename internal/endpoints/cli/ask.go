@@ -33,33 +33,32 @@ const (
 )
 
 // daemon is the daemon that runs with this configuration. It is asked for pools and
-// Services, for one of them, and for what these know of a node. Its own words are
-// returned too, where one answer has all.
+// Services, for one of them, and for what these know of a node.
 type daemon struct{ settings.Config }
 
 // errNoPort says that the daemon cannot be asked.
 var errNoPort = errors.New("ADMIN_ADDRESS has port 0, so only its log says where it listens")
 
-func (d daemon) services(ctx context.Context, s scope) (*report.Services, json.RawMessage, error) {
+func (d daemon) services(ctx context.Context, s scope) (*report.Services, error) {
 	return pages(ctx, d, "/api/v1/services", s.query(), func(t *report.Services) (*[]report.ServiceStatus, int) { return &t.Services, t.Total })
 }
 
-func (d daemon) service(ctx context.Context, s scope) (*report.Document, json.RawMessage, error) {
+func (d daemon) service(ctx context.Context, s scope) (*report.Document, error) {
 	var document report.Document
-	raw, err := d.ask(ctx, "/api/v1/services/"+url.PathEscape(s.namespace)+"/"+url.PathEscape(s.service), &document)
-	return &document, raw, err
+	err := d.ask(ctx, "/api/v1/services/"+url.PathEscape(s.namespace)+"/"+url.PathEscape(s.service), &document)
+	return &document, err
 }
 
-func (d daemon) explanation(ctx context.Context, s scope, subject string) (*report.Explanation, json.RawMessage, error) {
+func (d daemon) explanation(ctx context.Context, s scope, subject string) (*report.Explanation, error) {
 	q := s.query()
 	q.Set("subject", subject)
 	return pages(ctx, d, "/api/v1/explain", q, func(e *report.Explanation) (*[]report.ExplainedService, int) { return &e.Services, e.Total })
 }
 
 // ask asks for one path.
-func (d daemon) ask(ctx context.Context, path string, into any) (json.RawMessage, error) {
+func (d daemon) ask(ctx context.Context, path string, into any) error {
 	if d.Listen.Admin.Port() == 0 {
-		return nil, errNoPort
+		return errNoPort
 	}
 	return ask(ctx, adminURL(d.Listen.Admin)+path, "", askTimeout, into)
 }
@@ -73,26 +72,25 @@ func (s scope) query() url.Values {
 	return q
 }
 
-// pages asks for page after page until all Services are there. The daemon's own words are
-// nil where there is more than one page.
-func pages[T, S any](ctx context.Context, d daemon, path string, q url.Values, services func(*T) (page *[]S, total int)) (*T, json.RawMessage, error) {
+// pages asks for page after page until all Services are there.
+func pages[T, S any](ctx context.Context, d daemon, path string, q url.Values, services func(*T) (page *[]S, total int)) (*T, error) {
 	all := new(T)
-	raw, err := d.ask(ctx, path+"?"+q.Encode(), all)
+	err := d.ask(ctx, path+"?"+q.Encode(), all)
 	have, total := services(all)
 	for page := 1; err == nil && len(*have) < total; page++ {
 		if page == mostPages {
-			return nil, nil, fmt.Errorf("the daemon has more than %d Services", mostPages*report.MaxLimit)
+			return nil, fmt.Errorf("the daemon has more than %d Services", mostPages*report.MaxLimit)
 		}
 		next := new(T)
 		q.Set("offset", strconv.Itoa(len(*have)))
-		_, err = d.ask(ctx, path+"?"+q.Encode(), next)
+		err = d.ask(ctx, path+"?"+q.Encode(), next)
 		more, _ := services(next)
 		if len(*more) == 0 {
 			break // there are fewer now
 		}
-		*have, raw = append(*have, *more...), nil
+		*have = append(*have, *more...)
 	}
-	return all, raw, err
+	return all, err
 }
 
 // adminURL is where the daemon of this configuration answers. One that listens
@@ -111,21 +109,21 @@ func adminURL(listening netip.AddrPort) string {
 // ask gets the answer of a process, which has to have the form of this version. An identity
 // names the process that should answer. A 404 is the error *report.NoService, with the words
 // of the process.
-func ask(ctx context.Context, at, identity string, timeout time.Duration, into any) (json.RawMessage, error) {
+func ask(ctx context.Context, at, identity string, timeout time.Duration, into any) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	text, err := get(ctx, at, identity)
 	var none *report.NoService
 	if errors.As(err, &none) {
-		return nil, err
+		return err
 	}
 	if err == nil {
 		err = decode(text, into)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", at, brief(err, timeout))
+		return fmt.Errorf("%s: %w", at, brief(err, timeout))
 	}
-	return text, nil
+	return nil
 }
 
 // decode reads an answer. One of another version says nothing.

@@ -36,7 +36,7 @@ func askLeaderFor(ctx context.Context, leader lease.State, by, path string, into
 		return fmt.Errorf("the leader answers other replicas in version %q, this replica asks in version %q; wait for the update to end", leader.Protocol, lease.Protocol)
 	}
 	at := "http://" + leader.Address.String() + page.LeaderPath + path
-	_, err := ask(ctx, at, leader.Holder, leaderTimeout, into)
+	err := ask(ctx, at, leader.Holder, leaderTimeout, into)
 	if err == nil && !into.HandOn(by, leader.Holder) {
 		err = fmt.Errorf("%s: the answer is not from %s", at, leader.Holder)
 	}

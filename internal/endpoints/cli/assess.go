@@ -16,17 +16,17 @@ import (
 // progressPause is how often a command says what it is doing while that takes long.
 const progressPause = 5 * time.Second
 
-// read are documents that were read once.
-type read struct{ set documents.Set }
+// oneReading has documents that were read once.
+type oneReading struct{ set documents.Set }
 
 // Set implements controller.Documents.
-func (r read) Set() documents.Set { return r.set }
+func (r oneReading) Set() documents.Set { return r.set }
 
 // Changed implements controller.Documents: nothing changes.
-func (r read) Changed() <-chan struct{} { return nil }
+func (r oneReading) Changed() <-chan struct{} { return nil }
 
 // readOnce reads the documents once, for a command that ends then.
-func readOnce(ctx context.Context) reading {
+func readOnce(ctx context.Context) reader {
 	return func(b *parts) (controller.Documents, func(context.Context) error, error) {
 		if !b.config.Documents.Used() {
 			return b.environment()
@@ -36,7 +36,7 @@ func readOnce(ctx context.Context) reading {
 			return nil, nil, err
 		}
 		set := documents.Join(documents.Set{}, documentsOf(ctx, b.config), objects)
-		return read{set}, nil, nil
+		return oneReading{set}, nil, nil
 	}
 }
 
@@ -47,27 +47,20 @@ func (b *parts) environment() (set controller.Documents, watch func(context.Cont
 	if _, err = b.origin(pool); err == nil {
 		_, err = b.checking(pool, check)
 	}
-	return read{documents.OfVariables(pool, binding)}, nil, err
+	return oneReading{documents.OfVariables(pool, binding)}, nil, err
 }
 
-// pacer passes on now and then what takes long.
-type pacer struct {
-	mu   sync.Mutex
-	said time.Time
-	say  func(what string, done, all int)
-}
-
-func newPacer(say func(what string, done, all int)) *pacer {
-	return &pacer{said: time.Now(), say: say}
-}
-
-// tell implements controller.Progress.
-func (p *pacer) tell(what string, done, all int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if time.Since(p.said) >= progressPause {
-		p.said = time.Now()
-		p.say(what, done, all)
+// paced passes on now and then what takes long.
+func paced(say controller.Progress) controller.Progress {
+	var mu sync.Mutex
+	said := time.Now()
+	return func(what string, done, all int) {
+		mu.Lock()
+		defer mu.Unlock()
+		if time.Since(said) >= progressPause {
+			said = time.Now()
+			say(what, done, all)
+		}
 	}
 }
 
@@ -77,13 +70,13 @@ func (p *pacer) tell(what string, done, all int) {
 func (p Program) assess(ctx context.Context, c settings.Config) (*parts, controller.Assessment, error) {
 	silent := p
 	silent.Stderr = io.Discard // what is found is what the command prints
-	b, err := silent.buildMany(c, true, readOnce(ctx))
+	b, err := silent.build(c, true, readOnce(ctx))
 	if err != nil {
 		return nil, controller.Assessment{}, &exitError{ExitUsage, err}
 	}
-	a, err := b.server.Once(ctx, newPacer(func(what string, done, all int) {
+	a, err := b.server.Once(ctx, paced(func(what string, done, all int) {
 		fmt.Fprintf(p.Stderr, "Still %s: %d of %d ...\n", what, done, all)
-	}).tell)
+	}))
 	if err == nil && a.Documents.Variables {
 		err = unread(a.Assessed[0].Fills[0])
 	}

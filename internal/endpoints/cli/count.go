@@ -2,55 +2,37 @@ package cli
 
 import (
 	"fmt"
-	"net/netip"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
 // count is how many endpoints the slices publish in which state.
-type count struct{ ready, draining, down int }
+type count map[inventory.State]int
 
-// countOf counts the endpoints of the slices as they should be. One that is in two
-// slices counts in the better state, because that is how it is used.
+// countOf counts the endpoints of the slices as they should be.
 func countOf(f *controller.AssessedFill) count {
-	states := make(map[netip.Addr]inventory.State)
-	for _, s := range f.Desired {
-		for _, m := range s.Endpoints {
-			if was, known := states[m.Address]; !known || m.State < was {
-				states[m.Address] = m.State
-			}
-		}
-	}
-	var c count
-	for _, state := range states {
-		switch state {
-		case inventory.StateReady:
-			c.ready++
-		case inventory.StateDraining:
-			c.draining++
-		case inventory.StateDown:
-			c.down++
-		case inventory.Absent:
-		}
+	c := make(count)
+	for _, m := range publish.Published(publish.State{Slices: f.Desired}) {
+		c[m.State]++
 	}
 	return c
 }
 
 // String says what is published.
 func (c count) String() string {
-	if c == (count{}) {
+	if len(c) == 0 {
 		return "no endpoint is published"
 	}
-	text := plural(c.ready, "endpoint") + " ready"
-	if c.ready == 0 {
+	text := plural(c[inventory.StateReady], "endpoint") + " ready"
+	if c[inventory.StateReady] == 0 {
 		text = "no endpoint ready"
 	}
-	if c.draining > 0 {
-		text += fmt.Sprintf(", %d draining", c.draining)
-	}
-	if c.down > 0 {
-		text += fmt.Sprintf(", %d down", c.down)
+	for _, state := range []inventory.State{inventory.StateDraining, inventory.StateDown} {
+		if c[state] > 0 {
+			text += fmt.Sprintf(", %d %s", c[state], state)
+		}
 	}
 	return text
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"slices"
 	"strings"
 	"time"
@@ -35,7 +36,7 @@ func (p Program) diffCommand() *cobra.Command {
 		Example: "  ionos-endpointslice-controller diff\n" +
 			"  ionos-endpointslice-controller diff -n shop web\n" +
 			"  ionos-endpointslice-controller diff -A",
-		Args: s.takes(nil),
+		Args: s.takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := p.load()
 			if err == nil {
@@ -55,23 +56,23 @@ func (p Program) diffCommand() *cobra.Command {
 	return cmd
 }
 
-// differing are all of them, for -o json and yaml.
-type differing struct {
+// diffDocument are all differences, for -o json and yaml.
+type diffDocument struct {
 	APIVersion string       `json:"apiVersion"`
 	Writes     []difference `json:"writes"`
 }
 
 // difference is one write.
 type difference struct {
-	Namespace string   `json:"namespace"`
-	Service   string   `json:"service"`
-	Pool      string   `json:"pool"`
-	Operation string   `json:"operation"`
-	Slice     string   `json:"slice"`
-	Added     []string `json:"added"`
-	Removed   []string `json:"removed"`
-	Changed   []string `json:"changed"`
-	Diff      string   `json:"diff"`
+	Namespace string       `json:"namespace"`
+	Service   string       `json:"service"`
+	Pool      string       `json:"pool"`
+	Operation string       `json:"operation"`
+	Slice     string       `json:"slice"`
+	Added     []netip.Addr `json:"added"`
+	Removed   []netip.Addr `json:"removed"`
+	Changed   []netip.Addr `json:"changed"`
+	Diff      string       `json:"diff"`
 }
 
 // diff prints what one run would change in the slices of the Services in the scope.
@@ -102,7 +103,7 @@ func (p Program) diff(ctx context.Context, c settings.Config, s scope, out comma
 	for _, d := range all {
 		asText.WriteString(d.Diff)
 	}
-	if err := out.Print(p.Stdout, differing{report.APIVersion, all}, asText.String()); err != nil {
+	if err := out.Print(p.Stdout, diffDocument{report.APIVersion, all}, asText.String()); err != nil {
 		return err
 	}
 	switch worst := e.worst(); {
@@ -143,7 +144,7 @@ func differences(a controller.Assessment) ([]difference, error) {
 				all = append(all, difference{
 					Namespace: t.Namespace, Service: t.Service, Pool: f.Use.Pool,
 					Operation: string(w.Operation), Slice: w.Slice.Name, Diff: diff,
-					Added: words(w.Added), Removed: words(w.Removed), Changed: words(w.Changed),
+					Added: append([]netip.Addr{}, w.Added...), Removed: append([]netip.Addr{}, w.Removed...), Changed: append([]netip.Addr{}, w.Changed...),
 				})
 			}
 		}
@@ -181,13 +182,4 @@ func render(t publish.Target, s publish.Slice) (string, error) {
 		return "", fmt.Errorf("render slice %s: %w", s.Name, err)
 	}
 	return string(rendered), nil
-}
-
-// words spells values.
-func words[T fmt.Stringer](values []T) []string {
-	spelled := make([]string, len(values))
-	for i, v := range values {
-		spelled[i] = v.String()
-	}
-	return spelled
 }

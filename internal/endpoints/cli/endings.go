@@ -20,8 +20,8 @@ func severity() []Outcome {
 	}
 }
 
-// judged is what one look, or one run, came to for one subject.
-type judged struct {
+// ending is what one look, or one run, came to for one subject.
+type ending struct {
 	assign.Key
 	// Pool is empty where the whole Service is meant; Service is, where it is a document
 	// or a namespace.
@@ -31,7 +31,7 @@ type judged struct {
 }
 
 // String names the subject before the message.
-func (j judged) String() string {
+func (j ending) String() string {
 	subject := j.Key.String()
 	switch {
 	case j.Service == "":
@@ -44,7 +44,7 @@ func (j judged) String() string {
 
 // endings is what became of everything.
 type endings struct {
-	all []judged
+	all []ending
 	// targets and written are how many Services and slices there are and were written, or
 	// would be.
 	targets, written int
@@ -94,7 +94,7 @@ func judgeAll(a controller.Assessment, dryRun bool) endings {
 }
 
 func (e *endings) add(key assign.Key, pool string, outcome Outcome, message string) {
-	e.all = append(e.all, judged{key, pool, outcome, message})
+	e.all = append(e.all, ending{key, pool, outcome, message})
 }
 
 // sort puts the worst first, then by namespace and name.
@@ -103,7 +103,7 @@ func (e *endings) sort() {
 	for i, o := range severity() {
 		rank[o] = i
 	}
-	slices.SortStableFunc(e.all, func(a, b judged) int {
+	slices.SortStableFunc(e.all, func(a, b ending) int {
 		return cmp.Or(cmp.Compare(rank[a.Outcome], rank[b.Outcome]), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Service, b.Service))
 	})
 }
@@ -117,8 +117,8 @@ func (e *endings) worst() Outcome {
 }
 
 // wrong are those that are not as they should be, the worst first.
-func (e *endings) wrong() []judged {
-	end := slices.IndexFunc(e.all, func(j judged) bool { return j.Outcome.status() == ExitOK })
+func (e *endings) wrong() []ending {
+	end := slices.IndexFunc(e.all, func(j ending) bool { return j.Outcome.status() == ExitOK })
 	if end < 0 {
 		end = len(e.all)
 	}
@@ -130,7 +130,7 @@ func (e *endings) wrong() []judged {
 func (e *endings) alone() bool { return e.targets == 1 && len(e.all) == 1 }
 
 // text says one of them.
-func (e *endings) text(j judged) string {
+func (e *endings) text(j ending) string {
 	if e.alone() {
 		return j.Message
 	}

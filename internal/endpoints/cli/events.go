@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"sync"
 
 	event "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/events"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
@@ -70,12 +69,8 @@ func (e *events) during(ctx context.Context, do func(context.Context) error) err
 	if e.announcer == nil {
 		return do(ctx)
 	}
-	background, stop := context.WithCancel(context.WithoutCancel(ctx))
-	var running sync.WaitGroup
-	running.Go(func() { _ = e.announcer.Run(background) }) // it only ends with its context
-	defer running.Wait()
-	defer stop()
-	return do(ctx)
+	doing := func(context.Context) error { return do(ctx) }
+	return beside(context.WithoutCancel(ctx), doing, func(ctx context.Context) { _ = e.announcer.Run(ctx) }) // it only ends with its context
 }
 
 // counts says what became of the Events, for the metrics.

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
@@ -19,26 +18,15 @@ const (
 	expiryLook   = time.Second
 )
 
-// warnOfToken warns that the IONOS token is about to expire.
+// warnOfToken warns that an IONOS token is about to expire.
 func warnOfToken(ctx context.Context, log *slog.Logger, expiry func() (at time.Time, known bool)) {
-	warnOfExpiry(ctx, tokenSoon(expiry), func(at string) {
-		log.Warn("the IONOS token expires soon; write a new one to the file that IONOS_TOKEN_FILE names, it is used without a restart, or set IONOS_TOKEN and restart", "expires", at)
-	})
-}
-
-// warnOfPoolToken is warnOfToken for the token of a pool.
-func warnOfPoolToken(ctx context.Context, log *slog.Logger, expiry func() (at time.Time, known bool)) {
-	warnOfExpiry(ctx, tokenSoon(expiry), func(at string) {
-		log.Warn("the IONOS token of the pool expires soon; write a new one to the file token in the folder of its credentials, it is used without a restart", "expires", at)
-	})
-}
-
-// tokenSoon adds to when a token expires whether that is soon.
-func tokenSoon(expiry func() (at time.Time, known bool)) func() (at time.Time, soon bool) {
-	return func() (time.Time, bool) {
+	soon := func() (time.Time, bool) {
 		at, known := expiry()
 		return at, known && time.Until(at) < expiryNotice
 	}
+	warnOfExpiry(ctx, soon, func(at string) {
+		log.Warn("the IONOS token expires soon; write a new one to its file, it is used without a restart; where IONOS_TOKEN has it, set that and restart", "expires", at)
+	})
 }
 
 // warnOfCredential warns that the credential of a cluster should have been
@@ -60,28 +48,19 @@ func (b *parts) warningOf(pool *v1alpha1.EndpointPool, made origin) func(context
 		return made.run
 	}
 	setting := "SECURED_KUBECONFIG"
-	log, warn := b.log, warnOfToken
+	log := b.log
 	if b.config.Documents.Used() {
 		setting = "spec.credentials=" + pool.Spec.Credentials
-		log, warn = b.log.With("pool", pool.Name), warnOfPoolToken
+		log = log.With("pool", pool.Name)
 	}
-	return func(ctx context.Context) error {
-		ctx, stop := context.WithCancel(ctx)
-		var beside sync.WaitGroup
-		defer beside.Wait()
-		defer stop()
-		if made.cloud != nil {
-			beside.Go(func() { warn(ctx, log, made.cloud.TokenExpiry) })
-		}
-		if made.remote != nil {
-			beside.Go(func() { warnOfCredential(ctx, log, setting, made.remote.Expiry) })
-		}
-		if made.run != nil {
-			return made.run(ctx)
-		}
-		<-ctx.Done()
-		return nil
+	var warnings []func(context.Context)
+	if made.cloud != nil {
+		warnings = append(warnings, func(ctx context.Context) { warnOfToken(ctx, log, made.cloud.TokenExpiry) })
 	}
+	if made.remote != nil {
+		warnings = append(warnings, func(ctx context.Context) { warnOfCredential(ctx, log, setting, made.remote.Expiry) })
+	}
+	return func(ctx context.Context) error { return beside(ctx, made.run, warnings...) }
 }
 
 // warnOfExpiry warns until ctx ends, once a day at the most, of what expires soon:

@@ -1,11 +1,6 @@
 package cli
 
-import (
-	"errors"
-	"fmt"
-
-	"github.com/spf13/cobra"
-)
+import "github.com/spf13/cobra"
 
 // explainCommand answers why a node or an address is, or is not, in a slice.
 func (p Program) explainCommand() *cobra.Command {
@@ -28,7 +23,7 @@ func (p Program) explainCommand() *cobra.Command {
 		Example: "  ionos-endpointslice-controller explain worker-1\n" +
 			"  ionos-endpointslice-controller explain -n shop web 10.0.0.12\n" +
 			"  ionos-endpointslice-controller explain -A 10.0.0.12",
-		Args: l.scope.takes(oneSubject),
+		Args: l.scope.takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l.subject = args[len(args)-1]
 			return l.run(cmd.Context())
@@ -36,15 +31,4 @@ func (p Program) explainCommand() *cobra.Command {
 	}
 	l.flags(cmd)
 	return cmd
-}
-
-// oneSubject takes one argument, and says which where there is none.
-func oneSubject(_ *cobra.Command, args []string) error {
-	switch len(args) {
-	case 0:
-		return errors.New("no node to explain: give the name or id of a node, or an address, for example `explain worker-1` or `explain 10.0.0.11`; `status` lists them")
-	case 1:
-		return nil
-	}
-	return fmt.Errorf("%d nodes to explain: give one node or address at a time", len(args))
 }

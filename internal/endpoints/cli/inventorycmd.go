@@ -57,8 +57,8 @@ func (p Program) inventoryCommand() *cobra.Command {
 	return cmd
 }
 
-// listed is what a source lists, and how it is filtered and told.
-type listed struct {
+// nodeList is what a source lists, and how it is filtered and told.
+type nodeList struct {
 	nodes []inventory.Node
 	rules filter.Rules
 	names spelling.Names
@@ -66,17 +66,17 @@ type listed struct {
 
 // listNodes reads the source of the variables or, with documents, of one pool, as the
 // daemon would.
-func (p Program) listNodes(ctx context.Context, c settings.Config, name string) (listed, error) {
+func (p Program) listNodes(ctx context.Context, c settings.Config, name string) (nodeList, error) {
 	if name != "" && !c.Documents.Used() {
-		return listed{}, &exitError{ExitUsage, errors.New("--pool names a pool of DOCUMENTS_DIR, which is not set: this configuration has one source, so leave --pool out")}
+		return nodeList{}, &exitError{ExitUsage, errors.New("--pool names a pool of DOCUMENTS_DIR, which is not set: this configuration has one source, so leave --pool out")}
 	}
 	r, err := p.reach(ctx, c)
 	if err != nil {
-		return listed{}, err
+		return nodeList{}, err
 	}
 	pool, err := choosePool(r.set, name)
 	if err != nil {
-		return listed{}, &exitError{ExitUsage, err}
+		return nodeList{}, &exitError{ExitUsage, err}
 	}
 	var names spelling.Names
 	about := ""
@@ -85,7 +85,7 @@ func (p Program) listNodes(ctx context.Context, c settings.Config, name string) 
 	}
 	source, err := r.source(pool)
 	if err != nil {
-		return listed{}, &exitError{ExitUsage, errors.New(about + names.Of(err.Error()))}
+		return nodeList{}, &exitError{ExitUsage, errors.New(about + names.Of(err.Error()))}
 	}
 	bound, cancel := context.WithTimeout(ctx, c.Source.Timeout)
 	defer cancel()
@@ -93,7 +93,7 @@ func (p Program) listNodes(ctx context.Context, c settings.Config, name string) 
 	if err != nil {
 		err = fmt.Errorf("%s%w", about, &controller.SourceError{Err: err})
 	}
-	return listed{nodes, source.Rules, names}, err
+	return nodeList{nodes, source.Rules, names}, err
 }
 
 // choosePool returns the pool of that name, or the only one where there is no name.
@@ -118,7 +118,7 @@ func choosePool(set documents.Set, name string) (*v1alpha1.EndpointPool, error) 
 
 // printInventory prints the eligible ones of the nodes, and says of the others why
 // they are not.
-func (p Program) printInventory(l listed) error {
+func (p Program) printInventory(l nodeList) error {
 	filtered := filter.Apply(l.nodes, l.rules)
 	text, err := inventory.Encode(eligible(l.nodes, filtered.Candidates))
 	if err != nil {

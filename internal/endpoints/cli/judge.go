@@ -28,14 +28,13 @@ type judging struct {
 
 func judgingOf(a *controller.Assessment, t *controller.AssessedTarget, f *controller.AssessedFill, dryRun bool) judging {
 	j := judging{AssessedFill: f, dryRun: dryRun || t.DryRun}
-	g := a.GroupOf(f.Use.Group)
-	if g != nil && g.State != nil {
+	if g := a.GroupOf(f.Use.Group); g != nil && g.State != nil {
 		j.nodes, j.filtered = g.State.Source.Nodes, findings.ByName(g.State.Source.Decisions)
+		if g.State.Decided && f.Use.State != assign.Emptied {
+			j.verdict, j.health, j.findings = *g.State.Verdict, g.State.Health, g.State.Findings()
+		}
 	}
-	if g != nil && g.State != nil && g.State.Decided && f.Use.State != assign.Emptied {
-		j.verdict, j.health, j.findings = *g.State.Verdict, g.State.Health, g.State.Findings()
-	}
-	if countOf(f).ready == 0 && j.verdict.Mode == guard.FailOpen {
+	if countOf(f)[inventory.StateReady] == 0 && j.verdict.Mode == guard.FailOpen {
 		j.verdict.Mode = guard.Publish // an endpoint of another pool works, so failing open does not apply
 	}
 	return j
@@ -85,14 +84,14 @@ func (j judging) judgeSlices(done string) (Outcome, string) {
 			remedy += " If the removal is meant, raise MAX_REMOVAL_PERCENT for this run."
 		}
 		return InventoryRejected, sentences("Inventory rejected, endpoints that it leaves out are kept: "+v.Message, done, j.leftOut(), remedy)
-	case now.ready == 0:
+	case now[inventory.StateReady] == 0:
 		return j.nothingReady(done)
 	}
 	outcome := j.writtenOr()
 	if outcome == Unchanged {
 		done = "The slices were right already: " + now.String() + "."
 	}
-	return outcome, sentences(done, j.leftOut(), j.foreign())
+	return outcome, sentences(done, j.leftOut())
 }
 
 // writtenOr is the outcome where all is well.
@@ -235,24 +234,6 @@ func (j judging) example() string {
 		}
 	}
 	return ""
-}
-
-// foreign names the first slice that belongs to another program.
-func (j judging) foreign() string {
-	refused, beside := j.State.Refused, j.State.Beside
-	var said string
-	switch {
-	case len(refused) > 0:
-		said = refused[0].Message + "."
-	case len(beside) > 0:
-		said = beside[0].Message + "."
-	default:
-		return ""
-	}
-	if n := len(refused) + len(beside) - 1; n > 0 {
-		said += fmt.Sprintf(" %d more slices of other programs: see the command status.", n)
-	}
-	return upper(said)
 }
 
 // upper begins a sentence.

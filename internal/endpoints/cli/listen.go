@@ -45,17 +45,9 @@ func (b *parts) serving(ctx context.Context, do func(context.Context) error) err
 	}
 	_, reached := server.Addresses()
 	b.leader.listensOn(reached)
-	serving, stop := context.WithCancel(ctx)
-	defer stop()
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = server.Run(serving) // it has logged what went wrong, and nothing depends on it
-	}()
-	done := do(ctx)
-	stop()
-	<-served
-	return done
+	return beside(ctx, do, func(ctx context.Context) {
+		_ = server.Run(ctx) // it has logged what went wrong, and nothing depends on it
+	})
 }
 
 // facts returns what makes the facts about this process at any moment.

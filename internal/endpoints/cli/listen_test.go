@@ -155,7 +155,7 @@ func TestPageDocumentAndCommandAgreeOnAFailingSource(t *testing.T) {
 	if code != 1 || !strings.Contains(stdout, `"healthy": false`) || !strings.Contains(stdout, `"condition": "Degraded"`) {
 		t.Errorf("status -o json: got %d, want 1 and not healthy:\n%s", code, stdout)
 	}
-	if code, _, stderr := run(t, environ, "status", "--wait", "--timeout", "3s"); code != 124 || !strings.Contains(stderr, "the source fails: ") {
+	if code, _, stderr := run(t, environ, "status", "--wait", "--timeout", "3s"); code != 124 || !strings.Contains(stderr, "The source cannot be read: ") {
 		t.Errorf("status --wait: got %d and %q, want 124 and why it waits", code, stderr)
 	}
 	for _, path := range []string{"/livez", "/readyz"} { // contract 31

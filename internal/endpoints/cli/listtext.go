@@ -6,16 +6,18 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 )
 
 // listText renders pools and Services for people: first the pools, then the Services,
 // the worst first.
 func listText(l *report.Services, wide bool) string {
-	banners := append(headBanners(&l.Headline), listTroubles(l)...)
+	banners := append(headBanners(&l.Head), listTroubles(l)...)
 	if l.StandsBy() {
 		return sheet(l.Summary, banners)
+	}
+	if l.DryRun {
+		banners = append(banners, dryRun)
 	}
 	return sheet(l.Summary, banners, poolTable(l, wide), serviceTable(l, wide))
 }
@@ -127,42 +129,23 @@ func serviceMessage(s report.ServiceStatus) string {
 		}
 	}
 	if s.Condition == report.Healthy {
-		if s.DryRun {
-			return "dry run"
-		}
 		return ""
 	}
 	return s.Summary
 }
 
 // explainedTable renders an explanation for people: a line for each entry of each Service
-// that knows the subject, and for each Service to which no pool grants anything.
-func explainedTable(e *report.Explanation, l *report.Services, wide bool) string {
+// that knows the subject.
+func explainedTable(e *report.Explanation, wide bool) string {
 	t := newTable(wide, "NAMESPACE", "SERVICE", "POOL", "NODE", "ADDRESS", "STATE", "REASON", "MESSAGE")
-	knows := make(map[string]bool)
 	for _, s := range e.Services {
-		knows[s.Namespace+"/"+s.Service] = true
 		for _, n := range s.Nodes {
 			t.add(s.Namespace, s.Service, n.Pool, n.Name, n.Address, n.State, n.Reason, n.Message)
 		}
 	}
-	others := 0
-	for _, s := range l.Services {
-		if knows[s.Namespace+"/"+s.Service] {
-			continue
-		}
-		if len(s.Refusals) == 0 {
-			others++
-		}
-		for _, refused := range s.Refusals {
-			t.add(s.Namespace, s.Service, refused.Pool, "", "", inventory.Absent.String(), refused.Reason, refused.Message)
-		}
-	}
-	headline := fmt.Sprintf("%s is known to %d of %s, and published ready by %d.", e.Subject, len(e.Services), plural(l.Total, "Service"), e.ReadyIn())
+	headline := fmt.Sprintf("%s is known to %d of %s, and published ready by %d.", e.Subject, len(e.Services), plural(e.Known, "Service"), e.ReadyIn())
 	if len(e.Services) == 0 {
-		headline = fmt.Sprintf("%s is unknown: no pool of %s lists a node that is named so or has it as id or address.", e.Subject, plural(l.Total, "Service"))
-	} else if others > 0 {
-		headline += fmt.Sprintf(" No pool of %s lists it.", plural(others, "other Service"))
+		headline = fmt.Sprintf("%s is unknown: no pool of %s lists a node that is named so or has it as id or address.", e.Subject, plural(e.Known, "Service"))
 	}
-	return sheet(headline, headBanners(&l.Headline), t)
+	return sheet(headline, headBanners(&e.Head), t)
 }

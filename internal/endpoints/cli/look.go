@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -119,54 +118,54 @@ func (l *looking) evaluate(ctx context.Context) (view, error) {
 
 // answerer is who is asked: the daemon, or what this command found out itself.
 type answerer interface {
-	services(context.Context, scope) (*report.Services, json.RawMessage, error)
-	service(context.Context, scope) (*report.Document, json.RawMessage, error)
-	explanation(ctx context.Context, s scope, subject string) (*report.Explanation, json.RawMessage, error)
+	services(context.Context, scope) (*report.Services, error)
+	service(context.Context, scope) (*report.Document, error)
+	explanation(ctx context.Context, s scope, subject string) (*report.Explanation, error)
 }
 
 // evaluation is what this command found out itself.
 type evaluation struct{ report.Process }
 
-func (e evaluation) services(_ context.Context, s scope) (*report.Services, json.RawMessage, error) {
-	return e.Services(report.Query{Namespace: s.namespace, Limit: math.MaxInt}), nil, nil
+func (e evaluation) services(_ context.Context, s scope) (*report.Services, error) {
+	return e.Services(report.Query{Namespace: s.namespace, Limit: math.MaxInt}), nil
 }
 
-func (e evaluation) service(_ context.Context, s scope) (*report.Document, json.RawMessage, error) {
+func (e evaluation) service(_ context.Context, s scope) (*report.Document, error) {
 	d, err := e.Service(s.namespace, s.service)
 	if err != nil {
-		return nil, nil, &exitError{ExitDifferent, err}
+		return nil, &exitError{ExitDifferent, err}
 	}
-	return d, nil, nil
+	return d, nil
 }
 
-func (e evaluation) explanation(_ context.Context, s scope, subject string) (*report.Explanation, json.RawMessage, error) {
-	return e.Explain(subject, report.Query{Namespace: s.namespace, Limit: math.MaxInt}), nil, nil
+func (e evaluation) explanation(_ context.Context, s scope, subject string) (*report.Explanation, error) {
+	return e.Explain(subject, report.Query{Namespace: s.namespace, Limit: math.MaxInt}), nil
 }
 
 // ask asks for what the scope names, which is the only Service where it names nothing, and
 // for what is known of the subject.
 func (l *looking) ask(ctx context.Context, of answerer) (v view, err error) {
 	s := l.scope
-	if s.many() || s == (scope{}) {
-		if v.services, v.raw, err = of.services(ctx, s); err != nil {
-			return view{}, err
-		}
-	}
 	if s == (scope{}) {
-		if v.services.Known != 1 {
-			return view{}, &exitError{ExitUsage, errNoScope(l.command, l.needs)}
+		all, err := of.services(ctx, s)
+		if err != nil {
+			return v, err
 		}
-		s = scope{namespace: v.services.Services[0].Namespace, service: v.services.Services[0].Service}
+		if all.Known != 1 {
+			return v, &exitError{ExitUsage, errNoScope(l.command, l.needs)}
+		}
+		s = scope{namespace: all.Services[0].Namespace, service: all.Services[0].Service}
 	}
 	switch {
-	case !s.many():
-		v = view{}
-		v.service, v.raw, err = of.service(ctx, s)
+	case s.many() && l.subject != "":
+		v.explanation, err = of.explanation(ctx, s, l.subject)
+	case s.many():
+		v.services, err = of.services(ctx, s)
+	default:
+		v.service, err = of.service(ctx, s)
 		if err == nil && l.subject != "" {
-			v.explanation, v.raw = v.service.Explain(l.subject), nil
+			v.explanation = v.service.Explain(l.subject)
 		}
-	case l.subject != "":
-		v.explanation, v.raw, err = of.explanation(ctx, s, l.subject)
 	}
 	return v, err
 }
@@ -190,12 +189,10 @@ func (l *looking) await(ctx context.Context) error {
 			last = v
 			l.say("Waiting: " + v.progress())
 		}
-		pause := time.NewTimer(statusPause)
 		select {
-		case <-pause.C:
+		case <-time.After(statusPause):
 			continue
 		case <-ctx.Done():
-			pause.Stop()
 		}
 		if last.service != nil || last.services != nil {
 			_ = l.show(last) // the time-out is the error
@@ -204,8 +201,7 @@ func (l *looking) await(ctx context.Context) error {
 	}
 }
 
-// show prints the view, and returns the exit status that it stands for. What the daemon
-// wrote is printed with all its fields, known here or not.
+// show prints the view, and returns the exit status that it stands for.
 func (l *looking) show(v view) error {
 	if err := l.out.Print(l.Stdout, v.data(), v.text(l.out == commandline.Wide)); err != nil {
 		return err
@@ -222,44 +218,45 @@ type view struct {
 	service     *report.Document
 	services    *report.Services
 	explanation *report.Explanation
-	// raw is the answer as the daemon wrote it, with fields that only a newer
-	// one knows; nil where there was no daemon to ask.
-	raw json.RawMessage
 }
 
-// head sums up the Service, or all of them.
-func (v view) head() *report.Headline {
-	if v.service != nil {
-		return &v.service.Headline
+// head is how the answer begins.
+func (v view) head() *report.Head {
+	switch {
+	case v.explanation != nil:
+		return &v.explanation.Head
+	case v.service != nil:
+		return &v.service.Head
 	}
-	return &v.services.Headline
+	return &v.services.Head
 }
 
 // healthy reports whether nothing needs attention or, of a subject, whether it is ready.
 func (v view) healthy() bool {
-	if v.explanation != nil {
+	switch {
+	case v.explanation != nil:
 		return len(v.explanation.Services) > 0 && v.explanation.ReadyIn() == len(v.explanation.Services)
+	case v.service != nil:
+		return v.service.Healthy
 	}
-	return v.head().Healthy
+	return v.services.Healthy
 }
 
 // progress is the headline, and what there is to wait for.
 func (v view) progress() string {
-	h := v.head()
-	said := []string{h.Summary, h.Election.LeaderError, h.Standstill}
+	said := []string{"no decision yet, or it does not lead"}
 	if v.service != nil {
-		said = append(said, serviceTroubles(v.service)...)
-	} else {
-		said = append(said, listTroubles(v.services)...)
+		said = append([]string{v.service.Summary}, serviceTroubles(v.service)...)
+	} else if v.services != nil {
+		said = append([]string{v.services.Summary}, listTroubles(v.services)...)
 	}
+	said = append(said, v.head().Election.LeaderError, v.head().Standstill)
 	return strings.Join(slices.DeleteFunc(said, func(s string) bool { return s == "" }), "; ")
 }
 
-// data is the answer as the daemon wrote it where it did, else as it is known here.
+// data is the view for programs.
 func (v view) data() any {
 	switch {
-	case v.raw != nil:
-		return v.raw
 	case v.explanation != nil:
 		return v.explanation
 	case v.service != nil:
@@ -274,7 +271,7 @@ func (v view) text(wide bool) string {
 	case v.explanation != nil && v.service != nil:
 		return explainedText(v.explanation, v.service)
 	case v.explanation != nil:
-		return explainedTable(v.explanation, v.services, wide)
+		return explainedTable(v.explanation, wide)
 	case v.service != nil:
 		return serviceText(v.service, wide)
 	}

@@ -23,14 +23,6 @@ func (b *parts) newMetrics() (*metrics.Metrics, error) {
 	})
 }
 
-// observing returns what tells the metrics of pools and targets.
-func (b *parts) observing() controller.Observe {
-	m := b.metrics
-	return controller.Observe{
-		Planned: m.Planned, Read: m.Read, OfGroup: m.OfGroup,
-	}
-}
-
 // tellMetrics logs which metrics cannot be shown.
 func tellMetrics(log *slog.Logger) func(why string) {
 	return func(why string) {

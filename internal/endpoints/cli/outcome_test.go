@@ -101,15 +101,6 @@ func TestWhatStandsInTheWayCountsMoreThanTheMode(t *testing.T) {
 	}
 }
 
-func TestASliceOfSomebodyElseIsSaid(t *testing.T) {
-	w := silentWorld(guard.Verdict{})
-	w.State.Refused = []publish.Refusal{{Name: "web-remote", Message: "slice default/web-remote is managed by \"x\""}, {}, {}}
-	outcome, message := w.judge()
-	if outcome != cli.Unchanged || !strings.Contains(message, "web-remote is managed by") || !strings.Contains(message, "2 more") {
-		t.Errorf("got %s and %q, want %s and whose the slice is", outcome, message, cli.Unchanged)
-	}
-}
-
 func TestAnErrorHasTheOutcomeOfItsCause(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()

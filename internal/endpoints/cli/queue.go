@@ -1,12 +1,11 @@
 package cli
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/term"
@@ -29,10 +28,8 @@ type queue struct {
 	tell *slog.Logger
 	done chan struct{}
 
-	mu    sync.Mutex
 	lines chan []byte
-	lost  int
-	ended bool
+	lost  atomic.Int64
 }
 
 // newQueue begins to pass lines on to out, until end.
@@ -40,8 +37,8 @@ func newQueue(out io.Writer) *queue {
 	q := &queue{out: out, done: make(chan struct{}), lines: make(chan []byte, queueLines)}
 	go func() {
 		defer close(q.done)
-		for line := range q.lines {
-			if n := q.takeLost(); n > 0 && q.tell != nil {
+		for line := <-q.lines; line != nil; line = <-q.lines {
+			if n := q.lost.Swap(0); n > 0 && q.tell != nil {
 				q.tell.Warn("lines of the log are lost, because they were not read in time", "lines", n)
 			}
 			_, _ = q.out.Write(line) // an error could not be reported anywhere
@@ -52,36 +49,25 @@ func newQueue(out io.Writer) *queue {
 
 // Write takes one line, and never waits.
 func (q *queue) Write(line []byte) (int, error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.ended {
-		return len(line), nil
-	}
 	select {
-	case q.lines <- bytes.Clone(line):
+	case q.lines <- append([]byte{}, line...):
 	default:
-		q.lost++
+		q.lost.Add(1)
 	}
 	return len(line), nil
 }
 
-func (q *queue) takeLost() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	n := q.lost
-	q.lost = 0
-	return n
-}
-
-// end waits until the lines are taken, at most queueEnd.
+// end waits until the lines are taken, at most queueEnd. What is written later is lost.
 func (q *queue) end() {
-	q.mu.Lock()
-	q.ended = true
-	close(q.lines)
-	q.mu.Unlock()
+	over := time.After(queueEnd)
+	select {
+	case q.lines <- nil:
+	case <-over:
+		return
+	}
 	select {
 	case <-q.done:
-	case <-time.After(queueEnd):
+	case <-over:
 	}
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"sync"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
@@ -50,17 +49,15 @@ func (r reach) source(pool *v1alpha1.EndpointPool) (preflight.Origin, error) {
 }
 
 // readBeside reads the source once, while what has to run beside it does.
-func (o origin) readBeside(ctx context.Context) ([]inventory.Node, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	var beside sync.WaitGroup
-	defer beside.Wait()
-	defer cancel()
+func (o origin) readBeside(ctx context.Context) (nodes []inventory.Node, err error) {
 	var failed error
-	if o.run != nil {
-		beside.Go(func() { failed = o.run(ctx) })
-	}
-	nodes, err := o.Read(ctx)
-	cancel()
-	beside.Wait()
+	err = beside(ctx, func(ctx context.Context) (err error) {
+		nodes, err = o.Read(ctx)
+		return err
+	}, func(ctx context.Context) {
+		if o.run != nil {
+			failed = o.run(ctx)
+		}
+	})
 	return nodes, cmp.Or(err, failed)
 }

@@ -64,7 +64,7 @@ func (p Program) runOrOnce(ctx context.Context, once, dryRun bool) error {
 
 // serveOnce fills the Services once.
 func (p Program) serveOnce(ctx context.Context, c settings.Config, dryRun bool) error {
-	b, err := p.buildMany(c, dryRun, readOnce(ctx))
+	b, err := p.build(c, dryRun, readOnce(ctx))
 	if err != nil {
 		return &exitError{ExitUsage, err}
 	}
@@ -96,9 +96,9 @@ func (b *parts) once(ctx context.Context) error {
 	var a controller.Assessment
 	err := ended(ctx, b.lead(ctx, func(ctx context.Context) error {
 		var err error
-		a, err = b.server.Once(ctx, newPacer(func(what string, done, all int) {
+		a, err = b.server.Once(ctx, paced(func(what string, done, all int) {
 			b.log.Info("still running", "what", what, "done", done, "all", all)
-		}).tell)
+		}))
 		return err
 	}))
 	e := judgeAll(a, b.dryRun)
@@ -133,7 +133,7 @@ func written(a controller.Assessment) *controller.AssessedFill {
 }
 
 // keyArgs are the arguments of a log line about a Service and a pool.
-func keyArgs(j judged) []any {
+func keyArgs(j ending) []any {
 	var args []any
 	for _, arg := range [][2]string{{"namespace", j.Namespace}, {"service", j.Service}, {"pool", j.Pool}} {
 		if arg[1] != "" {

@@ -28,38 +28,26 @@ func scopeFlags(cmd *cobra.Command, s *scope) {
 }
 
 // takes returns what checks the arguments of a command: a SERVICE where there is a
-// namespace, then a subject if the command has one. It leaves the subject.
-func (s *scope) takes(subject cobra.PositionalArgs) cobra.PositionalArgs {
+// namespace, then so many subjects, one or none.
+func (s *scope) takes(subjects int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		rest, err := s.split(cmd.Name(), args, subject != nil)
-		if err == nil && subject != nil {
-			return subject(cmd, rest)
+		command, more := cmd.Name(), len(args)-subjects
+		switch {
+		case s.all && s.namespace != "":
+			return fmt.Errorf("-A and -n exclude each other: `%s -A` is about all Services, `%s -n NAMESPACE SERVICE` about one", command, command)
+		case more < 0:
+			return errors.New("no node to explain: give the name or id of a node, or an address, for example `explain worker-1` or `explain 10.0.0.11`; `status` lists them")
+		case s.namespace != "" && more > 1:
+			return fmt.Errorf("%d arguments: give one Service at a time", len(args))
+		case s.namespace != "" && more == 1:
+			s.service = args[0]
+		case more > 0 && subjects > 0:
+			return fmt.Errorf("%d nodes to explain: give one node or address at a time", len(args))
+		case more > 0:
+			return fmt.Errorf("a Service needs its namespace: `%s -n NAMESPACE %s`", command, args[0])
 		}
-		if err == nil && len(rest) > 0 {
-			return fmt.Errorf("a Service needs its namespace: `%s -n NAMESPACE %s`", cmd.Name(), rest[0])
-		}
-		return err
+		return nil
 	}
-}
-
-// split takes the name of the Service off the arguments.
-func (s *scope) split(command string, args []string, subject bool) (rest []string, err error) {
-	most := 1
-	if subject {
-		most = 2
-	}
-	switch {
-	case s.all && s.namespace != "":
-		return nil, fmt.Errorf("-A and -n exclude each other: `%s -A` is about all Services, `%s -n NAMESPACE SERVICE` about one", command, command)
-	case s.namespace == "":
-		return args, nil
-	case len(args) > most:
-		return nil, fmt.Errorf("%d arguments: give one Service at a time", len(args))
-	case len(args) == most:
-		s.service = args[0]
-		return args[1:], nil
-	}
-	return args, nil
 }
 
 // many reports whether the command is about any number of Services.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,7 +22,7 @@ import (
 
 // serve fills Services until ctx ends.
 func (p Program) serve(ctx context.Context, c settings.Config, dryRun bool) error {
-	b, err := p.buildMany(c, dryRun, watched)
+	b, err := p.build(c, dryRun, watched)
 	if err != nil {
 		return &exitError{ExitUsage, err}
 	}
@@ -46,19 +45,15 @@ func chosenBy(c settings.Config) []any {
 
 // run fills the Services, and warns of what is going to stop that.
 func (b *parts) run(ctx context.Context) error {
-	ctx, stop := context.WithCancel(ctx)
-	var beside sync.WaitGroup
-	defer beside.Wait()
-	defer stop()
-	beside.Go(func() { warnOfCredential(ctx, b.log, "KUBECONFIG", b.localExpiry) })
+	others := []func(context.Context){func(ctx context.Context) { warnOfCredential(ctx, b.log, "KUBECONFIG", b.localExpiry) }}
 	if b.carriers != nil && b.carriers.kinds != nil && !b.dryRun && b.config.Store.Kind != settings.StoreMemory {
-		beside.Go(func() { b.carriers.kinds.Tell(ctx, b.telling()) })
+		others = append(others, func(ctx context.Context) { b.carriers.kinds.Tell(ctx, b.statusOptions()) })
 	}
-	return b.server.Run(ctx)
+	return beside(ctx, b.server.Run, others...)
 }
 
-// reading makes the documents of a process, and what keeps them current.
-type reading func(b *parts) (set controller.Documents, watch func(context.Context) error, err error)
+// reader makes the documents of a process, and what keeps them current.
+type reader func(b *parts) (set controller.Documents, watch func(context.Context) error, err error)
 
 // watched are documents that are read again when they change.
 func watched(b *parts) (set controller.Documents, watch func(context.Context) error, err error) {
@@ -72,8 +67,8 @@ func watched(b *parts) (set controller.Documents, watch func(context.Context) er
 	return b.carriers, b.carriers.Run, nil
 }
 
-// buildMany makes everything from the configuration. Nothing is started yet.
-func (p Program) buildMany(c settings.Config, dryRun bool, read reading) (*parts, error) {
+// build makes everything from the configuration. Nothing is started yet.
+func (p Program) build(c settings.Config, dryRun bool, read reader) (*parts, error) {
 	b := &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log)}
 	var err error
 	if b.metrics, err = b.newMetrics(); err != nil {
@@ -99,7 +94,7 @@ func (p Program) buildMany(c settings.Config, dryRun bool, read reading) (*parts
 		Checking: b.checking,
 
 		ManagedBy: c.Target.ManagedBy, MaxEndpoints: c.Target.MaxEndpointsPerSlice, Concurrency: c.Health.Concurrency, Lanes: lanes(c),
-		DryRun: b.dryRun, Logger: b.log, Announce: b.announcing(), Observe: b.observing(),
+		DryRun: b.dryRun, Logger: b.log, Announce: b.announcing(), Observe: controller.Observe{Planned: b.metrics.Planned, Read: b.metrics.Read, OfGroup: b.metrics.OfGroup},
 	})
 	return b, err
 }

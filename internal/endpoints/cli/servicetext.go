@@ -19,6 +19,9 @@ func serviceText(d *report.Document, wide bool) string {
 	if d.Source.LastError != "" {
 		banners = append(banners, "No node joins or leaves; health checks still take dead endpoints down and bring them back.")
 	}
+	if d.DryRun {
+		banners = append(banners, dryRun)
+	}
 	if d.StandsBy() {
 		return sheet(d.Summary, banners)
 	}
@@ -31,9 +34,11 @@ func serviceText(d *report.Document, wide bool) string {
 	return sheet(d.Summary, banners, facts, nodeTable(d, wide))
 }
 
-// headBanners say which replica answers, that the program stands still, and that it writes
-// nothing.
-func headBanners(h *report.Headline) []string {
+// dryRun is said where nothing is written.
+const dryRun = "Dry run: nothing is written."
+
+// headBanners say which replica answers, and that the program stands still.
+func headBanners(h *report.Head) []string {
 	var all []string
 	if h.HandedOnBy != "" {
 		all = append(all, fmt.Sprintf("%s stands by and hands on the status of the leader, %s.", h.HandedOnBy, h.Election.Holder))
@@ -44,16 +49,13 @@ func headBanners(h *report.Headline) []string {
 	if h.Standstill != "" {
 		all = append(all, "STANDS STILL, the rest is old: "+h.Standstill)
 	}
-	if h.DryRun {
-		all = append(all, "Dry run: nothing is written.")
-	}
 	return all
 }
 
 // modeBanners say besides why an inventory was rejected or silent checks do not count, which
 // endpoints that will remove and when, and how many endpoints are not checked.
 func modeBanners(d *report.Document) []string {
-	all := headBanners(&d.Headline)
+	all := headBanners(&d.Head)
 	if d.Mode != guard.Publish.String() {
 		all = append(all, fmt.Sprintf("%s for %s: %s: %s", strings.ToUpper(d.Mode), ageOf(d.At, d.Since), d.Reason, d.Message))
 	}
@@ -77,7 +79,7 @@ func serviceTroubles(d *report.Document) []string {
 		all = append(all, "The slices cannot be read: "+s.LoadError)
 	case s.LastError != "":
 		all = append(all, "The slices cannot be written: "+s.LastError)
-	case s.PendingSlices > 0 && !d.DryRun:
+	case s.PendingSlices > 0:
 		all = append(all, plural(s.PendingSlices, "slice")+" not written yet")
 	}
 	if d.Source.LastError != "" {
@@ -115,9 +117,6 @@ func storeLine(d *report.Document) string {
 	}
 	if !s.LastWrite.IsZero() {
 		line += ", written " + agoOf(d.At, s.LastWrite)
-	}
-	if s.PendingSlices > 0 {
-		line += fmt.Sprintf(", %d not as decided", s.PendingSlices)
 	}
 	return line
 }

@@ -3,7 +3,6 @@ package cli_test
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -11,8 +10,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
@@ -106,7 +103,7 @@ func TestStatusShowsWhatTheDaemonSays(t *testing.T) {
 		"others' slices": {func(d *report.Document) {
 			d.Store.SlicesOfOthers, d.Store.SlicesBeside = []string{"a: is b's"}, []string{"c: is d's"}
 		}, nil, 0, []string{"Slice of another program: a: is b's", "Other slice of the Service: c: is d's"}},
-		"a dry run":                    {func(d *report.Document) { d.DryRun, d.Store.PendingSlices = true, 2 }, nil, 0, []string{"Dry run", "2 not as decided"}},
+		"a dry run":                    {func(d *report.Document) { d.DryRun, d.Store.PendingSlices = true, 2 }, nil, 0, []string{"Dry run", "2 slices not written yet"}},
 		"a standby without its leader": {standby("pod-1"), nil, 1, []string{"standing by for default/web; pod-1 leads, but", "The status of the leader cannot be read: nothing listens there"}},
 		"a standby": {func(d *report.Document) {
 			d.HandedOnBy, d.Election = "pod-2", report.Election{Enabled: true, Holder: "pod-1"}
@@ -152,30 +149,6 @@ func TestStatusListsFirstWhatIsNotReady(t *testing.T) {
 	}
 	if !strings.Contains(stdout, " "+strings.Repeat("ä", 79)+"…\n") {
 		t.Errorf("a long message is not cut to 80 characters:\n%s", stdout)
-	}
-}
-
-func TestStatusKeepsFieldsThatOnlyTheDaemonKnows(t *testing.T) {
-	t.Parallel()
-	environ := answering(t, func(w http.ResponseWriter, _ *http.Request) {
-		text, err := json.Marshal(document(unchanged))
-		if err != nil {
-			t.Error(err)
-		}
-		fmt.Fprintf(w, `{"novelty":{"is":[1,"<here>"]},%s`, text[1:])
-	})
-	for format, decode := range map[string]func([]byte, any) error{
-		"json": json.Unmarshal,
-		"yaml": func(text []byte, to any) error { return yaml.Unmarshal(text, to) },
-	} {
-		_, stdout, _ := run(t, environ, "status", "-n", "default", "web", "-o", format)
-		var got struct {
-			report.Document
-			Novelty struct{ Is []any }
-		}
-		if err := decode([]byte(stdout), &got); err != nil || len(got.Novelty.Is) != 2 || got.Novelty.Is[1] != "<here>" || len(got.Nodes) != 3 {
-			t.Errorf("%s: got %+v, %v from\n%s", format, got.Novelty, err, stdout)
-		}
 	}
 }
 

@@ -30,7 +30,7 @@ func (p Program) statusCommand() *cobra.Command {
 		Example: "  ionos-endpointslice-controller status\n" +
 			"  ionos-endpointslice-controller status -n shop web\n" +
 			"  ionos-endpointslice-controller status -A -o wide",
-		Args: l.scope.takes(nil),
+		Args: l.scope.takes(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) },
 	}
 	l.flags(cmd)

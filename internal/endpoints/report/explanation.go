@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -115,29 +116,23 @@ func (p *part) find(subject string, found map[*choice][]Node) []Node {
 // ready.
 func (e *Explanation) pick(all []ExplainedService, q Query) {
 	slices.SortStableFunc(all, func(a, b ExplainedService) int {
-		return cmp.Or(cmp.Compare(a.readiness(), b.readiness()), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Service, b.Service))
+		return cmp.Or(cmp.Compare(a.ready(), b.ready()), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Service, b.Service))
 	})
 	e.Total, e.Offset = len(all), min(q.Offset, len(all))
 	e.Services = append([]ExplainedService{}, all[e.Offset:e.Offset+min(cmp.Or(q.Limit, DefaultLimit), len(all)-e.Offset)]...)
 }
 
-// ready is 1 where every address is published ready, whichever node has it, else 0.
+// ready is 1 where every address of each pool is published ready, whichever node has it,
+// else 0.
 func (t *ExplainedService) ready() int {
-	addresses := make(map[string]bool)
+	type endpoint struct{ pool, address string }
+	unready := make(map[endpoint]bool)
 	for _, n := range t.Nodes {
-		addresses[n.Address] = addresses[n.Address] || n.State == inventory.StateReady.String()
+		of := endpoint{n.Pool, n.Address}
+		before, known := unready[of]
+		unready[of] = (before || !known) && n.State != inventory.StateReady.String()
 	}
-	for _, ready := range addresses {
-		if !ready {
-			return 0
-		}
-	}
-	return 1
-}
-
-// readiness is 1 where every entry is published ready, else 0.
-func (t *ExplainedService) readiness() int {
-	if slices.ContainsFunc(t.Nodes, func(n Node) bool { return n.State != inventory.StateReady.String() }) {
+	if slices.Contains(slices.Collect(maps.Values(unready)), true) {
 		return 0
 	}
 	return 1

@@ -138,7 +138,10 @@ func (t *Services) judge(all []ServiceStatus) {
 	for _, c := range conditions() {
 		if seen[c] > 0 && c != Healthy {
 			counts = append(counts, fmt.Sprintf("%d %s", seen[c], c))
-			found = append(found, ofWhole(c))
+			if c == Refused {
+				c = Degraded // what a team is refused takes nothing away
+			}
+			found = append(found, c)
 		}
 	}
 	for _, p := range t.Pools {
@@ -162,15 +165,6 @@ func (t *Services) judge(all []ServiceStatus) {
 		t.Condition, t.Summary = Starting, "no decision yet"
 	}
 	t.Healthy = t.Condition == Healthy
-}
-
-// ofWhole is the condition of the whole, because of one target: what a team is refused
-// takes nothing away.
-func ofWhole(c Condition) Condition {
-	if c == Refused {
-		return Degraded
-	}
-	return c
 }
 
 // standingBy adds to the headline of a replica that does not lead which one does.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
@@ -120,6 +121,7 @@ func (p *part) document(withNodes bool) (*Document, nodeCount) {
 		for _, cycle := range p.facts.Status.Cycles {
 			d.Cycles = append(d.Cycles, cycleOf(cycle))
 		}
+		d.newest()
 	}
 	d.judge(c)
 	if p.group == nil {
@@ -178,7 +180,14 @@ func (d *Document) join(other *Document) {
 	d.Stages = d.Stages.and(other.Stages)
 	d.Nodes = append(d.Nodes, other.Nodes...)
 	slices.SortStableFunc(d.Nodes, func(a, b Node) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID)) })
-	d.Cycles = newest(append(d.Cycles, other.Cycles...), func(c Cycle) time.Time { return c.At })
+	d.Cycles = append(d.Cycles, other.Cycles...)
+	d.newest()
+}
+
+// newest leaves the newest cycles, newest first.
+func (d *Document) newest() {
+	slices.SortStableFunc(d.Cycles, func(a, b Cycle) int { return b.At.Compare(a.At) })
+	d.Cycles = d.Cycles[:min(len(d.Cycles), findings.MaxCycles)]
 }
 
 // name says of which pool the document is, and its nodes.

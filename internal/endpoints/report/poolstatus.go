@@ -1,8 +1,7 @@
 package report
 
 import (
-	"cmp"
-	"strconv"
+	"fmt"
 	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
@@ -63,7 +62,7 @@ func (s *survey) pool(name string) PoolStatus {
 	for i, g := range p.groups {
 		d := s.groupDocument(g)
 		status.Groups = append(status.Groups, GroupStatus{
-			HealthCheck: CheckText(g.Check), Condition: d.Condition, ModeState: d.ModeState, Problem: g.Problem, Services: g.targets, Stages: d.Stages,
+			HealthCheck: checkText(g.Check), Condition: d.Condition, ModeState: d.ModeState, Problem: g.Problem, Services: g.targets, Stages: d.Stages,
 		})
 		nodes := max(status.Stages.Nodes, d.Stages.Nodes)
 		status.Stages = status.Stages.and(d.Stages)
@@ -109,17 +108,17 @@ func (s *survey) unusable(name string) *documents.Entry {
 	return &e
 }
 
-// CheckText is a health check in words.
-func CheckText(c assign.Check) string {
+// checkText is a health check in words.
+func checkText(c assign.Check) string {
 	if c.Port == 0 {
 		return "no check"
 	}
-	words := []string{string(c.Mode), "port", strconv.Itoa(int(c.Port)), cmp.Or(c.Path, "")}
+	text := strings.TrimSpace(fmt.Sprintf("%s port %d %s", c.Mode, c.Port, c.Path))
 	if c.Host != "" {
-		words = append(words, "host", c.Host)
+		text += " host " + c.Host
 	}
 	if c.ExpectedStatus != "" {
-		words = append(words, "status", c.ExpectedStatus)
+		text += " status " + c.ExpectedStatus
 	}
-	return strings.Join(strings.Fields(strings.Join(words, " ")), " ")
+	return text
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
 )
@@ -172,14 +171,8 @@ func statusOf(group Status, fill *controller.FillState) *Status {
 	if fill.Defect != nil {
 		s.Store.WriteErr = fill.Defect
 	}
-	s.Cycles = newest(slices.Concat(s.Cycles, fill.Writes), func(c findings.Cycle) time.Time { return c.At })
+	s.Cycles = slices.Concat(s.Cycles, fill.Writes)
 	return &s
-}
-
-// newest returns the newest cycles, newest first.
-func newest[C any](all []C, at func(C) time.Time) []C {
-	slices.SortStableFunc(all, func(a, b C) int { return at(b).Compare(at(a)) })
-	return all[:min(len(all), findings.MaxCycles)]
 }
 
 // published reports how many of the stages' endpoints get traffic, and how many are

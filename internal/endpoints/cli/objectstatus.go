@@ -9,8 +9,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 )
 
-// telling says what becomes of documents in the API server, for their status.
-func (b *parts) telling() objects.StatusOptions {
+// statusOptions say what becomes of documents in the API server, for their status.
+func (b *parts) statusOptions() objects.StatusOptions {
 	facts := b.facts(time.Now())
 	options := objects.StatusOptions{
 		Want: func() (all iter.Seq[objects.Status], busy bool) {
