@@ -60,10 +60,6 @@ func describe(variables []variable, origins map[string]Origin) Settings {
 	return settings
 }
 
-// mostShown is how many bytes of a value the table shows: each row is as wide as the
-// widest.
-const mostShown = 200
-
 // String returns a table for people: variable, value, origin. A long value is cut; other
 // forms of the settings have all of it.
 func (s Settings) String() string {
@@ -71,7 +67,10 @@ func (s Settings) String() string {
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "VARIABLE\tVALUE\tORIGIN")
 	for _, setting := range s {
-		value := oneLine(setting.Value)
+		value := setting.Value
+		if len(value) > maxShown || strings.ContainsFunc(value, func(r rune) bool { return !strconv.IsPrint(r) }) {
+			value = Quote(value)
+		}
 		if setting.Unset != "" {
 			value = "(" + setting.Unset + ")"
 		}
@@ -80,17 +79,6 @@ func (s Settings) String() string {
 	// A strings.Builder cannot fail.
 	_ = table.Flush()
 	return text.String()
-}
-
-// oneLine keeps a value from breaking the table.
-func oneLine(value string) string {
-	if len(value) > mostShown {
-		return fmt.Sprintf("%s ... (%d bytes)", oneLine(strings.ToValidUTF8(value[:mostShown], "")), len(value))
-	}
-	if strings.ContainsFunc(value, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		return strconv.Quote(value)
-	}
-	return value
 }
 
 // render spells a field's value as the environment would. What is unset and has

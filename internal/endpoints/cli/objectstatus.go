@@ -26,7 +26,7 @@ func (b *parts) statusOptions() objects.StatusOptions {
 			}
 			return revision
 		},
-		Trouble: func(listed []objects.Unwritten) {
+		Trouble: func(listed []objects.Failure) {
 			if len(listed) == 0 {
 				b.log.Info("the status of documents in the API server is written again")
 				return
@@ -42,7 +42,7 @@ func (b *parts) statusOptions() objects.StatusOptions {
 }
 
 // unwrittenObjects are those whose status is not written.
-func (b *parts) unwrittenObjects() []objects.Unwritten {
+func (b *parts) unwrittenObjects() []objects.Failure {
 	if b.carriers == nil || b.carriers.kinds == nil {
 		return nil
 	}

@@ -49,15 +49,12 @@ func unreadable(file string, line int, p problem) Document {
 	return Document{File: file, Line: line, Mistakes: []Mistake{{File: file, Line: line, Rule: p.rule, Remedy: p.remedy}}}
 }
 
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?(.*)$`)
+var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?((?s:.*))$`)
 
 // notYAML takes the line out of the error of the library. The rest of its text may
 // repeat an anchor, so it is shortened like every value.
 func notYAML(err error) (int, problem) {
 	parts := yamlLine.FindStringSubmatch(strings.ReplaceAll(err.Error(), "\n", " "))
-	if parts == nil {
-		parts = []string{"", "", ""}
-	}
 	line, _ := strconv.Atoi(parts[1])
 	return line, problem{"is not YAML or JSON (" + strings.Trim(settings.Quote(parts[2]), `"`) + ")", "correct the line or the one before it"}
 }

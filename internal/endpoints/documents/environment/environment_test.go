@@ -267,3 +267,37 @@ func TestWhatHasNoFieldIsInAComment(t *testing.T) {
 		t.Errorf("a secret is repeated:\n%s", text)
 	}
 }
+
+// Contract 223: what is wrong in a document is wrong in variables, and the message names the
+// variable. Lists may be longer than in documents, and subnets larger.
+func TestContract223VariablesAreJudgedAsDocuments(t *testing.T) {
+	t.Parallel()
+	_, err := environment.Load(static.with(env{"TARGET_ENDPOINTSLICE_NAME": strings.Repeat("x", 244), "STATIC_NODES": "a=10.0.0.1,a=10.0.0.300"}).list())
+	if err == nil {
+		t.Fatal("got no mistake")
+	}
+	for _, want := range []string{
+		"3 mistakes", `STATIC_NODES="a=10.0.0.1,a=10.0.0.300": "a" is the name of another node of the list; give each node a name of its own`,
+		`STATIC_NODES="a=10.0.0.1,a=10.0.0.300": "10.0.0.300" is not an IP address; write for example 10.0.0.11`,
+		"(244 bytes): has more than 243 characters; write a shorter one",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in\n%v", want, err)
+		}
+	}
+	var nodes, subnets []string
+	for i := range 1001 {
+		nodes = append(nodes, fmt.Sprintf("w%d=10.0.%d.%d", i, i/200, i%200+1))
+	}
+	for i := range 17 {
+		subnets = append(subnets, fmt.Sprintf("10.%d.0.0/16", i))
+	}
+	for _, more := range []env{
+		{"STATIC_NODES": strings.Join(nodes, ",")}, {"SECURED_SUBNET_CIDR": strings.Join(subnets, ",")}, {"SECURED_SUBNET_CIDR": "0.0.0.0/0"},
+		{"SOURCE_KIND": "command", "STATIC_NODES": "", "INVENTORY_COMMAND": "x", "INVENTORY_COMMAND_ARGS": strings.Repeat("x ", 101)},
+	} {
+		if _, err := environment.Load(static.with(more).list()); err != nil {
+			t.Error(err)
+		}
+	}
+}

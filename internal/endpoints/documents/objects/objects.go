@@ -42,7 +42,7 @@ type Watcher struct {
 
 	mu        sync.Mutex
 	set       documents.Set
-	unwritten []Unwritten
+	unwritten []Failure
 }
 
 // New returns a watcher that does nothing until Run or Read is called. It reads the

@@ -55,7 +55,7 @@ type StatusOptions struct {
 	// Trouble is called with the objects whose status is not written, those that were
 	// refused last first, when there are others than before, and with none when all are
 	// written again.
-	Trouble func([]Unwritten)
+	Trouble func([]Failure)
 }
 
 // statuses writes the status of objects.
@@ -68,7 +68,7 @@ type statuses struct {
 	wrote, early map[documents.Key]time.Time
 	refusals     map[documents.Key]*refusal
 	// unwritten are those of which Trouble was called last.
-	unwritten []Unwritten
+	unwritten []Failure
 }
 
 // Tell keeps the status of every object as it is to be, until ctx ends. An object is
@@ -133,7 +133,7 @@ type update struct {
 	key     documents.Key
 	object  []byte
 	version string
-	says    said
+	says    summary
 }
 
 // due returns what differs and may be written now, in the order of what is wanted, and no
@@ -215,9 +215,9 @@ func (w *Watcher) update(ctx context.Context, u update) error {
 	defer k.mu.Unlock()
 	if o := k.objects[u.key]; o != nil && o.document.Object.UID == string(answer.UID) {
 		now := *o
-		now.version, now.said, now.sent = answer.ResourceVersion, k.said(answer.JSON), nil
-		if now.said.digest != u.says.digest {
-			now.sent = &sent{u.says, time.Now()}
+		now.version, now.has, now.sent = answer.ResourceVersion, k.summary(answer.JSON), nil
+		if now.has.digest != u.says.digest {
+			now.sent = &attempt{u.says, time.Now()}
 		}
 		k.objects[u.key] = &now
 	}
@@ -239,15 +239,15 @@ func (w *Watcher) differs(want *Status, now time.Time) (u update, differs bool) 
 		metadata["namespace"] = want.Key.Namespace
 	}
 	var status any
-	var says said
+	var says summary
 	if want.Pool != nil {
 		to := *want.Pool
 		to.Conditions = o.last().dated(to.Conditions, now)
-		status, says = to, saidBy(to, to.Conditions)
+		status, says = to, summaryOf(to, to.Conditions)
 	} else {
 		to := *want.Binding
 		to.Conditions = o.last().dated(to.Conditions, now)
-		status, says = to, saidBy(to, to.Conditions)
+		status, says = to, summaryOf(to, to.Conditions)
 	}
 	if o.says(says.digest, now) {
 		return update{}, false

@@ -29,7 +29,7 @@ type wanted struct {
 	fenced      int
 	// changes is how often any of that changed, looks how often it was asked for.
 	changes, looks int
-	troubles       [][]objects.Unwritten
+	troubles       [][]objects.Failure
 	// more are bindings beside web.
 	more []string
 }
@@ -80,7 +80,7 @@ func (w *wanted) options() objects.StatusOptions {
 			w.mu.Unlock()
 			return write(ctx)
 		},
-		Trouble: func(unwritten []objects.Unwritten) {
+		Trouble: func(unwritten []objects.Failure) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.troubles = append(w.troubles, unwritten)

@@ -13,11 +13,11 @@ import (
 type object struct {
 	document documents.Document
 	version  string
-	// said is what the object says of itself, and sent what was written into this version
+	// has is what the object says of itself, and sent what was written into this version
 	// of it where the API server stored something else: a definition of another version may
 	// drop fields. Then that is not written again and again.
-	said said
-	sent *sent
+	has  summary
+	sent *attempt
 	// leftOut says that the newest list does not have it, and undone that it was lost when
 	// the server came back from a backup.
 	leftOut, undone bool
@@ -27,7 +27,7 @@ type object struct {
 func (k *kind) read(raw *kube.Raw) (*object, error) {
 	document, err := documents.DecodeObject(raw.JSON)
 	document.Key.Kind = k.name
-	return &object{document: document, version: raw.ResourceVersion, said: k.said(raw.JSON)}, err
+	return &object{document: document, version: raw.ResourceVersion, has: k.summary(raw.JSON)}, err
 }
 
 // set takes over an object, also its document where the generation is the one before: while

@@ -24,8 +24,8 @@ const (
 	lasting = 3
 )
 
-// Unwritten is an object whose status is not written.
-type Unwritten struct {
+// Failure is an object whose status is not written.
+type Failure struct {
 	Key documents.Key
 	// Since is when it was refused first, Err what was said last.
 	Since time.Time
@@ -136,15 +136,15 @@ func (s *statuses) tell() {
 	for _, u := range s.unwritten {
 		before[u.Key] = true
 	}
-	var now []Unwritten
+	var now []Failure
 	news := false
 	for key, r := range s.refusals {
 		if r.reportable() {
-			now = append(now, Unwritten{Key: key, Since: r.since, Err: r.err})
+			now = append(now, Failure{Key: key, Since: r.since, Err: r.err})
 			news = news || !before[key]
 		}
 	}
-	slices.SortFunc(now, func(a, b Unwritten) int {
+	slices.SortFunc(now, func(a, b Failure) int {
 		return cmp.Or(b.Since.Compare(a.Since), cmp.Compare(a.Key.String(), b.Key.String()))
 	})
 	over := len(now) == 0 && len(s.unwritten) > 0
@@ -156,7 +156,7 @@ func (s *statuses) tell() {
 }
 
 // unwrite notes the objects whose status is not written.
-func (w *Watcher) unwrite(now []Unwritten) {
+func (w *Watcher) unwrite(now []Failure) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.unwritten = now
@@ -164,7 +164,7 @@ func (w *Watcher) unwrite(now []Unwritten) {
 
 // Unwritten returns the objects whose status is not written, those that were refused last
 // first.
-func (w *Watcher) Unwritten() []Unwritten {
+func (w *Watcher) Unwritten() []Failure {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.unwritten

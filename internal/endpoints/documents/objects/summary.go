@@ -11,10 +11,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 )
 
-// said is what is kept of the status that an object has: enough to see whether another one
+// summary is what is kept of the status that an object has: enough to see whether another one
 // differs, and since when its conditions are as they are. The texts of 1,000 objects would
 // be memory.
-type said struct {
+type summary struct {
 	digest digest
 	since  []transition
 }
@@ -35,22 +35,22 @@ type transition struct {
 	at     int64 // in seconds, as the API server stores it
 }
 
-// said reads the status of an object. What cannot be read differs from all that is wanted.
-func (k *kind) said(object []byte) said {
+// summary reads the status of an object. What cannot be read differs from all that is wanted.
+func (k *kind) summary(object []byte) summary {
 	if k.name == v1alpha1.KindEndpointPool {
 		var is struct{ Status v1alpha1.EndpointPoolStatus }
 		_ = json.Unmarshal(object, &is)
-		return saidBy(is.Status, is.Status.Conditions)
+		return summaryOf(is.Status, is.Status.Conditions)
 	}
 	var is struct {
 		Status v1alpha1.EndpointBindingStatus
 	}
 	_ = json.Unmarshal(object, &is)
-	return saidBy(is.Status, is.Status.Conditions)
+	return summaryOf(is.Status, is.Status.Conditions)
 }
 
-func saidBy(status any, conditions []metav1.Condition) said {
-	var out said
+func summaryOf(status any, conditions []metav1.Condition) summary {
+	var out summary
 	if text, err := json.Marshal(status); err == nil {
 		out.digest = digestOf(text)
 	}
@@ -60,28 +60,28 @@ func saidBy(status any, conditions []metav1.Condition) said {
 	return out
 }
 
-// sent is a status that the API server accepted and did not store as it was.
-type sent struct {
-	said
+// attempt is a status that the API server accepted and did not store as it was.
+type attempt struct {
+	summary
 	at time.Time
 }
 
 // last is what the object was told last.
-func (o *object) last() said {
+func (o *object) last() summary {
 	if o.sent != nil {
-		return o.sent.said
+		return o.sent.summary
 	}
-	return o.said
+	return o.has
 }
 
 // says reports whether a status says nothing new. One that was not stored as it was is
 // written again after a long time: the definition may be another one by then.
 func (o *object) says(wanted digest, now time.Time) bool {
-	return wanted == o.said.digest || o.sent != nil && wanted == o.sent.digest && now.Sub(o.sent.at) < mostRefused
+	return wanted == o.has.digest || o.sent != nil && wanted == o.sent.digest && now.Sub(o.sent.at) < mostRefused
 }
 
 // dated gives conditions the time when their status changed.
-func (s said) dated(to []metav1.Condition, now time.Time) []metav1.Condition {
+func (s summary) dated(to []metav1.Condition, now time.Time) []metav1.Condition {
 	out := slices.Clone(to)
 	for i := range out {
 		out[i].LastTransitionTime = metav1.NewTime(now.UTC().Truncate(time.Second))
