@@ -91,11 +91,14 @@ func (l *local) tell() {
 	}
 }
 
-// published returns what is published for a Service, by address.
+// published returns what is published for a Service by the name of its port, by address.
 func (l *local) published(of wish) map[netip.Addr]inventory.State {
 	found := make(map[netip.Addr]inventory.State)
 	for _, object := range l.objects {
 		if object.Namespace != of.namespace || object.Labels[discoveryv1.LabelServiceName] != of.service {
+			continue
+		}
+		if service := l.services[of.key().String()]; service != nil && *object.Ports[0].Name != service.Ports[0].Name {
 			continue
 		}
 		slice, _ := publish.ToSlice(object, publish.Target{

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
 // step is something that happens. It says what with note.
@@ -28,6 +30,7 @@ func steps() []step {
 		{5, (*world).edit},
 		{4, (*world).restore},
 		{1, (*world).recreate},
+		{1, (*world).renamePort},
 		{2, (*world).troubleKinds},
 	}
 }
@@ -196,6 +199,22 @@ func (w *world) recreate(r *rand.Rand) {
 		w.note("Service %s is made again", of.key())
 		w.rough[of.key().String()] = time.Now().Add(30 * time.Second)
 	})
+}
+
+// renamePort gives the port of a Service another name. Until slices have it, kube-proxy uses none.
+func (w *world) renamePort(r *rand.Rand) {
+	of := wishes[r.IntN(len(wishes))]
+	was := w.local.services[of.key().String()]
+	if was == nil {
+		return
+	}
+	service, port := *was, was.Ports[0]
+	port.Name = map[string]string{"": "web", "web": "http", "http": ""}[port.Name]
+	service.Ports = []publish.ServicePort{port}
+	w.local.services[of.key().String()] = &service
+	w.note("the port of Service %s is %q", of.key(), port.Name)
+	w.rough[of.key().String()] = time.Now().Add(30 * time.Second)
+	w.local.tell()
 }
 
 // calm ends all trouble except single machines that refuse. The lock is held.

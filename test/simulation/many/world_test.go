@@ -102,7 +102,7 @@ type world struct {
 	inAPI   documents.Set
 	edited  chan struct{}
 	local   *local
-	// rough is until when a Service is not there.
+	// rough is until when a Service is not there, or its slices may have another port.
 	rough   map[string]time.Time
 	process *process
 	// seen is what was published at the last look, by Service.
