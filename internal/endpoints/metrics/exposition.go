@@ -203,11 +203,7 @@ func (t *targetView) fill(f *controller.FillState, dryRun bool, now time.Time) {
 	t.filled, t.blocked, t.pending = true, t.blocked || f.Problem.Kind != "", t.pending+f.Pending
 	for _, s := range f.State.Slices {
 		t.published += len(s.Endpoints)
-		for i := range s.Endpoints {
-			if s.Endpoints[i].State == inventory.StateReady {
-				t.ready++
-			}
-		}
+		t.ready += count(s.Endpoints, func(m *inventory.Member) bool { return m.State == inventory.StateReady })
 	}
 	t.tell(f.Problem.Kind != "", string(f.Problem.Kind))
 	t.tell(len(f.State.Refused) > 0, v1alpha1.ReasonSliceOwnedByOther)

@@ -146,6 +146,28 @@ func TestContract188ThePageOfManyTargetsTellsWhatToDoAboutASource(t *testing.T) 
 	}
 }
 
+func TestHostileNamesOfPoolsAndServicesAreTextAndNothingElse(t *testing.T) {
+	t.Parallel()
+	const script, hidden = `"><script>x()</script>`, "a\u202eb\x00\nc"
+	w := many(t, func(o *page.Options) {
+		o.Services = func(q report.Query) *report.Services {
+			all := threeServices(q)
+			all.Summary, all.ServicesKept = script, hidden
+			all.Pools[0].Name, all.Pools[0].Problem, all.Pools[0].Source.Kind = script, hidden, hidden
+			all.Services[0].Namespace, all.Services[0].Service, all.Services[0].Summary = script, hidden, hidden
+			all.Services[0].Pools[0] = report.PoolUse{Name: hidden, State: report.Leaving, StateMessage: script}
+			return all
+		}
+	})
+	body := w.page("").body
+	says(t, body, "&lt;script&gt;x()&lt;/script&gt;", `<bdi class="name">a\u202eb\x00\nc</bdi>`, `<bdi>a\u202eb\x00\nc (leaving)</bdi>`)
+	for _, never := range []string{"<script", "\u202e", "\x00"} {
+		if strings.Contains(body, never) {
+			t.Errorf("the page has %q", never)
+		}
+	}
+}
+
 func TestThePageOfManyTargetsHasFurtherPages(t *testing.T) {
 	t.Parallel()
 	w := many(t)
