@@ -3,6 +3,7 @@ package many_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -76,7 +77,7 @@ func (c *carrier) listings(files map[string]string) []documents.Listing {
 			delete(c.objects, name)
 		}
 	}
-	for _, name := range slices.Sorted(keys(files)) {
+	for _, name := range slices.Sorted(maps.Keys(files)) {
 		c.apply(name, files[name])
 	}
 	var all []documents.Listing
@@ -89,7 +90,7 @@ func (c *carrier) listings(files map[string]string) []documents.Listing {
 			l.Problem, l.Remedy = "cannot be listed", "give the right"
 		default:
 			l.Known, c.had[kind] = true, true
-			for _, name := range slices.Sorted(keys(c.objects)) {
+			for _, name := range slices.Sorted(maps.Keys(c.objects)) {
 				if c.objects[name].document.Key.Kind == kind {
 					l.Documents = append(l.Documents, c.objects[name].document)
 				}

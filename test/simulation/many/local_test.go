@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -147,10 +148,10 @@ func (h hub) Local() assign.Local {
 		}
 		out.Sights = append(out.Sights, sight)
 	}
-	for _, key := range slices.Sorted(keys(h.services)) {
+	for _, key := range slices.Sorted(maps.Keys(h.services)) {
 		out.Services = append(out.Services, *h.services[key])
 	}
-	for _, key := range slices.Sorted(keys(h.objects)) {
+	for _, key := range slices.Sorted(maps.Keys(h.objects)) {
 		o := h.objects[key]
 		out.Published = append(out.Published, assign.Published{
 			Key: assign.Key{Namespace: o.Namespace, Service: o.Labels[discoveryv1.LabelServiceName]}, Slice: o.Name, Pool: o.Labels[publish.LabelPool],

@@ -1,6 +1,7 @@
 package many_test
 
 import (
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -127,7 +128,7 @@ func (w *world) troubleWrites(r *rand.Rand) {
 
 // edit changes a document: so that it means the same, is invalid, or is gone.
 func (w *world) edit(r *rand.Rand) {
-	names := slices.Sorted(keys(sound()))
+	names := slices.Sorted(maps.Keys(sound()))
 	name := names[r.IntN(len(names))]
 	was := sound()[name]
 	switch what := r.IntN(7); what {

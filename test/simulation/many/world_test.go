@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/netip"
 	"slices"
@@ -162,7 +163,7 @@ func sound() map[string]string {
 func poolText(name, subnet string, allow map[string]string) string {
 	text := fmt.Sprintf("apiVersion: %s\nkind: EndpointPool\nmetadata: {name: %s}\nspec:\n  source: {static: {nodes: [{name: none, addresses: [10.1.0.1]}]}}\n  subnets: [%s]\n  pollInterval: %s\n  allow:\n",
 		v1alpha1.GroupVersion(), name, subnet, pollInterval)
-	for _, namespace := range slices.Sorted(keys(allow)) {
+	for _, namespace := range slices.Sorted(maps.Keys(allow)) {
 		text += fmt.Sprintf("  - {namespaces: [%s], ports: [%q]}\n", namespace, allow[namespace])
 	}
 	return text
@@ -173,16 +174,6 @@ func bindingText(of wish) string {
 		v1alpha1.GroupVersion(), of.service, of.namespace, strings.Join(of.pools, "}, {name: "), of.port)
 }
 
-func keys[V any](of map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range of {
-			if !yield(k) {
-				return
-			}
-		}
-	}
-}
-
 // read folds the files into the documents in effect. The lock is held.
 func (w *world) read() {
 	if w.carrier != nil {
@@ -190,7 +181,7 @@ func (w *world) read() {
 		return
 	}
 	var folder documents.Folder
-	for _, name := range slices.Sorted(keys(w.files)) {
+	for _, name := range slices.Sorted(maps.Keys(w.files)) {
 		folder.Files = append(folder.Files, documents.File{Name: name, Data: []byte(w.files[name])})
 	}
 	w.set = documents.Advance(w.set, folder)
