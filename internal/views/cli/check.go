@@ -80,7 +80,7 @@ func (p Program) check(ctx context.Context, c settings.Views) bool {
 		return false
 	}
 	defer client.Close()
-	namespaces := []string(c.Cluster.Namespaces)
+	namespaces := c.Cluster.Namespaces
 	if len(namespaces) == 0 {
 		namespaces = []string{metav1.NamespaceAll}
 	}

@@ -218,8 +218,8 @@ func (s *serving) turn(wrong *bool, err error, begins, ends string) {
 	was := *wrong
 	switch *wrong = err != nil; {
 	case *wrong && !was:
-		s.log.Warn(begins, "error", err)
+		s.log.Warn(begins, "error", err) //nolint:sloglint // each caller gives a constant
 	case was && !*wrong && ends != "":
-		s.log.Info(ends)
+		s.log.Info(ends) //nolint:sloglint // see above
 	}
 }
