@@ -32,14 +32,14 @@ func (l *look) askLocal(ctx context.Context) []Check {
 	return checks
 }
 
-// reach says whether the server answers, and which user it takes us for. Some servers do not
+// reach says whether the server answers, and which user it knows us as. Some servers do not
 // tell that to everybody.
 func (c *cluster) reach(ctx context.Context) Check {
 	err := c.whoami(ctx)
 	anonymous := c.user == "system:anonymous" || err != nil && strings.Contains(err.Error(), "system:anonymous")
 	switch {
 	case anonymous:
-		return APIReachable.fail(c.host, "the API server takes this program for system:anonymous: the kubeconfig holds no credentials that the server accepts")
+		return APIReachable.fail(c.host, "the API server knows this program as system:anonymous: the kubeconfig holds no credentials that the server accepts")
 	case apierrors.IsUnauthorized(err):
 		return APIReachable.fail(c.host, "the API server answers, but does not accept the credentials: %v", err).
 			remedied("renew the credentials in KUBECONFIG, or those of the Pod's ServiceAccount")
@@ -48,7 +48,7 @@ func (c *cluster) reach(ctx context.Context) Check {
 	case err != nil:
 		return APIReachable.fail(c.host, "%v", err)
 	}
-	return APIReachable.ok(c.host, "answers, and takes this program for %s", c.user)
+	return APIReachable.ok(c.host, "answers, and knows this program as %s", c.user)
 }
 
 // askRemote asks the API server of the remote cluster for the rights of the

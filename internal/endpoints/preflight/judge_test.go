@@ -100,10 +100,10 @@ func TestTheEndOfACredentialIsAFailureAndItsNearnessAWarning(t *testing.T) {
 		access     *rest.Config
 		want, says string
 	}{
-		{token(300*day, 14*day), "ok", "the token expires at 2026-01-15T00:00:00Z, in 14 days"},
-		{token(300*day, 13*day), "warn", "the token expires at 2026-01-14T00:00:00Z, in 13 days"},
-		{token(54*time.Minute, 6*time.Minute), "ok", "in 6m0s"},
-		{token(55*time.Minute, 5*time.Minute), "warn", "in 5m0s"},
+		{token(300*day, 14*day), "ok", "the token expires at 2026-01-15T00:00:00Z"},
+		{token(300*day, 13*day), "warn", "the token expires soon, at 2026-01-14T00:00:00Z"},
+		{token(54*time.Minute, 6*time.Minute), "ok", "expires at 2026-01-01T00:06:00Z"},
+		{token(55*time.Minute, 5*time.Minute), "warn", "expires soon, at 2026-01-01T00:05:00Z"},
 		{token(day, 0), "fail", "the token expired at 2026-01-01T00:00:00Z"},
 		{&rest.Config{BearerToken: "c2VjcmV0"}, "skip", "it does not say"},
 		{&rest.Config{ExecProvider: &clientcmdapi.ExecConfig{Command: "c2VjcmV0"}}, "skip", "an exec plugin"},

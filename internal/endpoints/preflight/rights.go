@@ -57,22 +57,17 @@ func (r right) missing(rules []authorizationv1.ResourceRule) right {
 // needed are exactly the rights that the daemon needs in a namespace of the local cluster.
 func (o Options) needed(namespace string, filled bool) []right {
 	all, slice := []string{""}, discoveryv1.GroupName
-	services, names := o.named(namespace)
+	services, first := o.named(namespace)
+	read, list, write := []string{"list", "watch"}, []string{"list", "watch", "create"}, []string{"update"}
+	if o.Config.Store.Kind == settings.StoreKubectl {
+		read, list, write = []string{"get"}, []string{"list", "create"}, []string{"get", "update"}
+	}
 	var rights []right
-	switch {
-	case !filled:
-	case o.Config.Store.Kind == settings.StoreKubectl:
+	if filled {
 		rights = []right{
-			{"", "services", services, []string{"get"}},
-			{slice, "endpointslices", all, []string{"list", "create"}},
-			{slice, "endpointslices", names, []string{"get", "update"}},
-			{eventsv1.GroupName, "events", all, []string{"create"}},
-		}
-	default:
-		rights = []right{
-			{"", "services", services, []string{"list", "watch"}},
-			{slice, "endpointslices", all, []string{"list", "watch", "create"}},
-			{slice, "endpointslices", names, []string{"update"}},
+			{"", "services", services, read},
+			{slice, "endpointslices", all, list},
+			{slice, "endpointslices", first, write},
 			{eventsv1.GroupName, "events", all, []string{"create"}},
 		}
 	}
