@@ -68,7 +68,7 @@ func newSource(document *v1alpha1.EndpointPool, a access, m *metrics.Metrics) (o
 
 // newStatic makes the source of a fixed list of nodes.
 func newStatic(nodes []v1alpha1.StaticNode) (*source.Static, error) {
-	var options source.StaticOptions
+	var all []inventory.Node
 	for _, n := range nodes {
 		node := inventory.Node{Name: n.Name, Zone: n.Zone}
 		for _, text := range n.Addresses {
@@ -78,9 +78,9 @@ func newStatic(nodes []v1alpha1.StaticNode) (*source.Static, error) {
 			}
 			node.Addresses = append(node.Addresses, address)
 		}
-		options.Nodes = append(options.Nodes, node)
+		all = append(all, node)
 	}
-	return source.NewStatic(options)
+	return source.NewStatic(all)
 }
 
 // newIONOS makes the source of addresses; the nodes are those of the remote

@@ -120,7 +120,8 @@ func (t *targets) unwritable(key assign.Key) error {
 
 // restore makes a fill of a dry run say what its slices are, not what they would be.
 func (o *once) restore(f *Fill) *FillState {
-	seen, own := f.State, o.of(f.Target)
+	seen, own := f.State, o.lock(f.Target)
+	defer o.mu.Unlock()
 	if seen != nil && own.recorder != nil && own.before != nil {
 		is := *seen
 		is.State, is.Pending = *own.before, len(publish.Diff(own.before.Slices, seen.State.Slices))
@@ -131,8 +132,7 @@ func (o *once) restore(f *Fill) *FillState {
 
 // assess says what a run came to for a fill, of which that was seen last.
 func (o *once) assess(f *AssessedFill, seen *FillState) {
-	own := o.of(f.Target)
-	o.mu.Lock()
+	own := o.lock(f.Target)
 	defer o.mu.Unlock()
 	if own.before != nil {
 		f.State, f.Desired = *own.before, own.before.Slices

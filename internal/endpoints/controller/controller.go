@@ -248,9 +248,12 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // signal asks for a pass.
-func (s *Server) signal() {
+func (s *Server) signal() { signal(s.news) }
+
+// signal leaves one value in a channel, however often it is called before that is taken.
+func signal(c chan<- struct{}) {
 	select {
-	case s.news <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

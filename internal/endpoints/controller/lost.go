@@ -1,8 +1,12 @@
 package controller
 
 import (
+	"context"
 	"slices"
 	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
@@ -88,4 +92,36 @@ func (l *lost) look(in *assign.Input, set documents.Set) (news bool) {
 		l.kinds[kind] = l.kinds[kind] || found
 	}
 	return news
+}
+
+// findLeft looks once for slices in namespaces that no document names any more, and has
+// those namespaces watched: their endpoints are checked until they are released. The
+// documents may have changed while no process ran. Without the right to list slices in
+// the whole cluster nothing is known of such namespaces.
+func (s *Server) findLeft(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		found, err := s.opts.Hub.Find(ctx)
+		switch {
+		case err == nil:
+			for _, namespace := range found {
+				s.opts.Hub.Watch(namespace)
+			}
+			s.searched.Store(true)
+			s.signal()
+			return
+		case apierrors.IsForbidden(err):
+			s.teller.unseen(err)
+			s.searched.Store(true)
+			s.signal()
+			return
+		}
+		timer.Reset(retry)
+	}
 }

@@ -179,10 +179,9 @@ func (s *Server) writtenTarget(t *assign.Target, f *filled) bool {
 	return true
 }
 
-// of returns what is remembered of the slices of a target.
-func (o *once) of(t publish.Target) *onceFill {
+// lock returns what is remembered of the slices of a target, and holds the lock.
+func (o *once) lock(t publish.Target) *onceFill {
 	o.mu.Lock()
-	defer o.mu.Unlock()
 	key := t.Namespace + "/" + t.SliceName
 	if o.fills[key] == nil {
 		o.fills[key] = &onceFill{}
@@ -192,8 +191,7 @@ func (o *once) of(t publish.Target) *onceFill {
 
 // decided reports whether slices were planned.
 func (o *once) decided(of publish.Target) bool {
-	own := o.of(of)
-	o.mu.Lock()
+	own := o.lock(of)
 	defer o.mu.Unlock()
 	return own.decided
 }
@@ -201,8 +199,7 @@ func (o *once) decided(of publish.Target) bool {
 // gaveUp reports whether a slice was written often enough that still differs: once where the
 // server refuses it.
 func (o *once) gaveUp(of publish.Target) bool {
-	own := o.of(of)
-	o.mu.Lock()
+	own := o.lock(of)
 	defer o.mu.Unlock()
 	sent := make(map[string]int)
 	for _, r := range own.results {
@@ -220,8 +217,7 @@ func (o *once) read(of publish.Target, state *publish.State) {
 	if o == nil {
 		return
 	}
-	own := o.of(of)
-	o.mu.Lock()
+	own := o.lock(of)
 	defer o.mu.Unlock()
 	if own.before == nil {
 		own.before = state
@@ -234,8 +230,7 @@ func (o *once) take(f *filled, out *writer.Outcome) {
 	if o == nil || i < 0 {
 		return
 	}
-	own := o.of(f.fills[i].of)
-	o.mu.Lock()
+	own := o.lock(f.fills[i].of)
 	defer o.mu.Unlock()
 	if own.results = append(own.results, out.Results...); out.Passed {
 		own.planned, own.decided = out.Writes, true
@@ -250,7 +245,8 @@ func (o *once) record(f *fill) {
 	if o == nil {
 		return
 	}
-	own := o.of(f.of)
+	own := o.lock(f.of)
+	defer o.mu.Unlock()
 	if own.recorder == nil {
 		own.recorder = &recorder{}
 	}

@@ -140,10 +140,7 @@ func (s oneStore) Load(ctx context.Context) (publish.State, error) {
 	if o.stale = err; err == nil {
 		o.state = &state
 	}
-	select {
-	case o.changed <- struct{}{}:
-	default:
-	}
+	signal(o.changed)
 	return state, err
 }
 

@@ -70,7 +70,7 @@ func (s *source) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-origin.Changed:
-			s.signal()
+			signal(s.changed)
 		}
 	}
 }
@@ -95,7 +95,7 @@ func (s *source) await(ctx context.Context) (origin Origin, ok bool) {
 		if first {
 			close(s.tried)
 		} else if err == nil {
-			s.signal()
+			signal(s.changed)
 		}
 		if err == nil {
 			return origin, true
@@ -113,13 +113,6 @@ func (s *source) warnings() []string {
 		return nil
 	}
 	return warn()
-}
-
-func (s *source) signal() {
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
 }
 
 // carefully turns a panic into an error, so that it concerns one pool alone.

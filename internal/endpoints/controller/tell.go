@@ -173,124 +173,43 @@ func (t *teller) ofTarget(key assign.Key, f *filled) func(writer.Outcome) {
 	}
 }
 
-// planned takes in which Services there are, before anything runs that may be announced at
-// them.
-func (t *teller) planned(in assign.Input, plan assign.Plan) {
-	uids := make(map[assign.Key]string, len(in.Services))
-	for _, service := range in.Services {
-		uids[service.Key] = service.UID
-	}
-	t.audience.planned(plan, uids)
-}
-
-// tell tells what a plan says: documents that changed, wishes that are not granted, and
-// targets that leave.
-func (t *teller) tell(plan assign.Plan) {
-	set := t.opts.Documents.Set()
-	t.documents(set)
-	uids := t.audience.uids
-	t.opts.Observe.Planned(t.set, &plan)
-	holds := make(map[subject]bool)
-	for _, r := range plan.Refusals {
-		of := subject{"refusal", r.Namespace, r.Service, r.Pool}
-		holds[of] = true
-		if t.news(of, r.Reason+r.Message) {
-			t.log.Warn("not granted", append(keyArgs(r.Key), "pool", r.Pool, "reason", r.Reason, "message", r.Message)...)
-			t.announce(r.Key, findings.Notice{Reason: findings.NoticeReason(r.Reason), Note: r.Message, Service: uids[r.Key]})
-		}
-	}
-	for _, n := range plan.Notices {
-		of := subject{"notice " + n.Reason, n.Namespace, n.Service, n.Message}
-		holds[of] = true
-		if t.news(of, n.Message) {
-			t.log.Warn("a setting of the Service has another effect than it seems", append(keyArgs(n.Key), "reason", n.Reason, "message", n.Message)...)
-			t.announce(n.Key, findings.Notice{Reason: findings.NoticeReason(n.Reason), Note: n.Message, Service: uids[n.Key]})
-		}
-	}
-	for _, l := range plan.Lost {
-		of := subject{"service without pool", l.Namespace, l.Service, l.Pool}
-		holds[of] = true
-		if t.news(of, l.Slice) {
-			t.log.Warn("slices of a pool that no document describes, they stay as they are", append(keyArgs(l.Key), "pool", l.Pool, "slice", l.Slice)...)
-		}
-	}
-	t.tellCrowds(holds)
-	t.leaving(plan, holds)
-	for _, g := range plan.Groups() {
-		holds[subject{kind: "pool", name: g.Pool}], holds[subject{kind: "group", name: name(g)}] = true, true
-	}
-	for _, each := range plan.Targets {
-		holds[subject{"service", each.Namespace, each.Service, ""}] = true
-	}
-	t.forget(holds)
-}
-
-// announce makes a notice known at its Service, but in a dry run.
-func (t *teller) announce(key assign.Key, notice findings.Notice) {
-	if !t.opts.DryRun {
-		t.opts.Announce(key, notice)
-	}
-}
-
-// leaving tells which targets leave, and why.
-func (t *teller) leaving(plan assign.Plan, holds map[subject]bool) {
-	if kept := (subject{kind: "services kept"}); plan.Kept != "" {
-		holds[kept] = true
-		if t.news(kept, plan.Kept) {
-			t.log.Error("many Services vanished at once, they are kept", "message", plan.Kept)
-		}
-	}
-	for _, each := range plan.Targets {
-		for _, u := range each.Uses {
-			if u.Message == "" {
-				continue
-			}
-			of := subject{"use", each.Namespace, each.Service, u.Pool}
-			holds[of] = true
-			if t.news(of, string(u.State)+u.Message) {
-				t.log.Warn("what the Service takes from a pool changes", append(keyArgs(each.Key), "pool", u.Pool, "state", string(u.State), "message", u.Message)...)
+// say logs a story, with settings as its readers name them.
+func say(log *slog.Logger, names spelling.Names, story findings.Story) {
+	for _, line := range story.Lines {
+		args := slices.Clone(line.Args)
+		for i, arg := range args {
+			switch value := arg.(type) {
+			case string:
+				args[i] = names.Of(value)
+			case error:
+				args[i] = names.Of(value.Error())
 			}
 		}
+		levelOf(line.Level, log)(names.Of(line.Message), args...)
 	}
 }
 
-// forget forgets what of a plan does not hold any more, and says that it is over.
-func (t *teller) forget(holds map[subject]bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for of := range t.said {
-		if of.kind != "labels" && !holds[of] {
-			delete(t.said, of)
-			t.log.Info("what was told before is over", "what", of.kind, "namespace", of.namespace, "service", of.name, "pool", of.pool)
-		}
+func levelOf(level findings.Level, log *slog.Logger) func(string, ...any) {
+	switch level {
+	case findings.Debug:
+		return log.Debug
+	case findings.Warn:
+		return log.Warn
+	case findings.Error:
+		return log.Error
+	case findings.Info:
 	}
+	return log.Info
 }
 
-// documents tells what became of documents.
-func (t *teller) documents(set documents.Set) {
-	if t.variables {
-		t.set = set
+func keyArgs(key assign.Key) []any {
+	return []any{"namespace", key.Namespace, "service", key.Service}
+}
+
+func (t *teller) groupArgs(key assign.Group) []any {
+	args := []any{"pool", key.Pool, "health_check_mode", string(key.Check.Mode), "health_check_port", key.Check.Port}
+	if t.variables { // no message names their pool
+		return args[2:]
 	}
-	if set.Generation == t.set.Generation && len(set.Lost) == len(t.set.Lost) {
-		return
-	}
-	for _, change := range documents.Changes(t.set, set) {
-		t.change(change)
-	}
-	for _, kind := range set.Missing {
-		if !slices.Contains(t.set.Missing, kind) {
-			t.log.Info("the API server does not have the kind; documents in files and annotations count", "kind", kind)
-		}
-	}
-	for _, kind := range slices.Concat(t.set.Missing, t.set.Lost) {
-		if !slices.Contains(set.Missing, kind) && !slices.Contains(set.Lost, kind) {
-			t.log.Info("the API server has the kind", "kind", kind)
-		}
-	}
-	for _, m := range set.Mistakes {
-		if !slices.Contains(t.set.Mistakes, m) {
-			t.log.Error("mistake in a document", "place", m.Place(), "message", m.Error())
-		}
-	}
-	t.set = set
+	return args
 }

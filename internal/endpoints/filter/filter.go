@@ -26,26 +26,26 @@ type Result struct {
 // address that several nodes hold stays with one of them: with one that is not
 // leaving before one that is, then with the smallest id, then name.
 func Apply(nodes []inventory.Node, rules Rules) Result {
-	s := newSorter(nodes)
 	var decisions []inventory.Decision
+	var eligible, others []claim
 	for i := range nodes {
-		reason, message := ineligible(&nodes[i])
-		if reason != "" {
-			decisions = append(decisions, inventory.Decision{
-				Node: nodes[i].Identity(), Stage: inventory.StageFilter, Reason: reason, Message: message,
+		node, claims := &nodes[i], &eligible
+		if reason, message := ineligible(node); reason != "" {
+			claims, decisions = &others, append(decisions, inventory.Decision{
+				Node: node.Identity(), Stage: inventory.StageFilter, Reason: reason, Message: message,
 			})
 		}
-		s.add(i, reason == "")
+		*claims = claimsOf(*claims, node, i)
 	}
-	eligible, others := s.sorted()
+	eligible, others = sorted(eligible), sorted(others)
 	decisions = slices.Grow(decisions, len(eligible))
-	candidates, decisions := s.decide(eligible, decisions, rules)
+	candidates, decisions := decide(eligible, decisions, rules)
 	whole := slices.IndexFunc(decisions, func(d inventory.Decision) bool { return d.Address.IsValid() })
 	if whole < 0 {
 		whole = len(decisions)
 	}
 	sortDecisions(decisions[:whole])
-	return Result{Candidates: candidates, Decisions: decisions, Ineligible: s.wellFormed(others, rules)}
+	return Result{Candidates: candidates, Decisions: decisions, Ineligible: wellFormed(others, rules)}
 }
 
 // ineligible returns why no address of node may be published, whatever it is.
@@ -73,24 +73,24 @@ func withDetail(node *inventory.Node, message string) string {
 
 // decide adds a decision for each claim, and gives each address that the rules
 // let pass to the first that claims it.
-func (s *sorter) decide(claims []claim, decisions []inventory.Decision, rules Rules) ([]inventory.Candidate, []inventory.Decision) {
+func decide(claims []claim, decisions []inventory.Decision, rules Rules) ([]inventory.Candidate, []inventory.Decision) {
 	candidates := make([]inventory.Candidate, 0, len(claims))
 	outside := rules.outside()
 	for len(claims) > 0 {
-		addr, keeper, start := s.address(claims[0]), claims[0], len(decisions)
+		addr, keeper, start := claims[0].address(), claims[0], len(decisions)
 		d := inventory.Decision{Address: addr, Stage: inventory.StageFilter}
 		d.Subnet, d.Reason, d.Message = rules.judge(addr)
 		if d.Reason == "" {
-			candidates = append(candidates, s.candidate(keeper))
+			candidates = append(candidates, keeper.candidate())
 		}
 		if d.Reason == inventory.OutsideSubnet {
 			d.Message = outside
 		}
-		for ; len(claims) > 0 && s.address(claims[0]) == addr; claims = claims[1:] {
+		for ; len(claims) > 0 && claims[0].address() == addr; claims = claims[1:] {
 			if d.Reason == "" && len(decisions) > start {
-				d.Subnet, d.Reason, d.Message = netip.Prefix{}, inventory.DuplicateAddress, taken(s.node(keeper))
+				d.Subnet, d.Reason, d.Message = netip.Prefix{}, inventory.DuplicateAddress, taken(keeper.node)
 			}
-			d.Node = s.node(claims[0]).Identity()
+			d.Node = claims[0].node.Identity()
 			decisions = append(decisions, d)
 		}
 		sortDecisions(decisions[start:])
@@ -99,11 +99,11 @@ func (s *sorter) decide(claims []claim, decisions []inventory.Decision, rules Ru
 }
 
 // wellFormed returns the claims whose addresses are well-formed.
-func (s *sorter) wellFormed(claims []claim, rules Rules) []inventory.Candidate {
+func wellFormed(claims []claim, rules Rules) []inventory.Candidate {
 	all := make([]inventory.Candidate, 0, len(claims))
 	for _, c := range claims {
-		if _, reason, _ := rules.judge(s.address(c)); reason != inventory.InvalidAddress {
-			all = append(all, s.candidate(c))
+		if _, reason, _ := rules.judge(c.address()); reason != inventory.InvalidAddress {
+			all = append(all, c.candidate())
 		}
 	}
 	if !slices.IsSortedFunc(all, inventory.CompareCandidates) {

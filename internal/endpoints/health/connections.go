@@ -87,14 +87,6 @@ func (h *Holder) Close() {
 	h.hub.holders = slices.DeleteFunc(h.hub.holders, func(other *Holder) bool { return other == h })
 }
 
-// signal tells Run that the addresses changed.
-func (u *Connections) signal() {
-	select {
-	case u.wake <- struct{}{}:
-	default:
-	}
-}
-
 // Run holds what is watched until the context ends, and returns when everything is
 // closed.
 func (u *Connections) Run(ctx context.Context) {

@@ -67,7 +67,7 @@ func (h *Holder) Watch(addresses []netip.Addr) {
 	h.hub.mu.Lock()
 	h.wanted, h.stats.Wanted = addresses, len(addresses)
 	h.hub.mu.Unlock()
-	h.hub.signal()
+	signal(h.hub.wake)
 }
 
 // Stats returns what the holder is doing.

@@ -88,7 +88,8 @@ type Target struct {
 // address.
 //
 // Watch sets the addresses, Ready and Take hand out the results; all methods may
-// be called at any time from any goroutine, and only Run blocks.
+// be called at any time from any goroutine, and only Run blocks. A nil Loop is that of checks
+// that are off: it watches nothing.
 type Loop struct {
 	hub  *Hub
 	feed *feed
@@ -108,6 +109,9 @@ func (h *Hub) Loop(s Share, options LoopOptions) (*Loop, error) {
 
 // Close ends the loop: nothing is checked for it any more.
 func (l *Loop) Close() {
+	if l == nil {
+		return
+	}
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()
 	l.hub.schedule.close(l.feed, l.hub.now())
@@ -137,7 +141,12 @@ func (l *Loop) Alarm(address netip.Addr, times int) {
 
 // Ready returns a channel that yields a value when there are results to Take. It
 // may yield one too many.
-func (l *Loop) Ready() <-chan struct{} { return l.feed.ready }
+func (l *Loop) Ready() <-chan struct{} {
+	if l == nil {
+		return nil
+	}
+	return l.feed.ready
+}
 
 // Take returns the results that have come since the last call, in the order in
 // which they came. Of an address there is more than one only where checks overlap,
@@ -153,6 +162,9 @@ func (l *Loop) Take() []inventory.Result {
 // Overruns counts the intervals at whose end a check was a whole interval late, or in which
 // a late one was given up.
 func (l *Loop) Overruns() uint64 {
+	if l == nil {
+		return 0
+	}
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()
 	return l.feed.overruns
@@ -161,6 +173,9 @@ func (l *Loop) Overruns() uint64 {
 // Refused is the number of addresses that are not watched, because the hub has as many
 // checks as it may have.
 func (l *Loop) Refused() int {
+	if l == nil {
+		return 0
+	}
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()
 	return l.feed.refused

@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	"cmp"
 	"iter"
 	"net/netip"
 	"slices"
@@ -91,20 +90,15 @@ func (h Health) Fold(results []Result, fold func(Streak, Result) Streak) Health 
 
 // firstOf returns the health that results of addresses without a streak make.
 func firstOf(results []Result, fold func(Streak, Result) Streak) Health {
-	order := make([]int, len(results))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(results[a].Address.Compare(results[b].Address), cmp.Compare(a, b))
-	})
+	results = slices.Clone(results)
+	slices.SortStableFunc(results, func(a, b Result) int { return a.Address.Compare(b.Address) })
 	var h Health
-	for _, i := range order {
+	for _, result := range results {
 		last := len(h.addresses) - 1
-		if last < 0 || h.addresses[last] != results[i].Address {
-			h.addresses, h.streaks, last = append(h.addresses, results[i].Address), append(h.streaks, &Streak{}), last+1
+		if last < 0 || h.addresses[last] != result.Address {
+			h.addresses, h.streaks, last = append(h.addresses, result.Address), append(h.streaks, &Streak{}), last+1
 		}
-		*h.streaks[last] = fold(*h.streaks[last], results[i])
+		*h.streaks[last] = fold(*h.streaks[last], result)
 	}
 	return h
 }

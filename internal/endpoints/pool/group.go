@@ -87,16 +87,16 @@ func (g *Group) Run(ctx context.Context, members []inventory.Member) error {
 
 // begin makes the loop, which gets every answer of the source from now on.
 func (g *Group) begin(members []inventory.Member) (l *loop, err error) {
-	prober, err := g.opts.newProber()
+	checks, err := g.opts.newChecks()
 	if err != nil {
 		return nil, err
 	}
-	holder, err := g.opts.newHolder(prober)
+	holder, err := g.opts.newHolder(checks)
 	if err != nil {
-		prober.close()
+		checks.Close()
 		return nil, err
 	}
-	l = &loop{Group: g, prober: prober, holder: holder, box: g.opts.Reader.subscribe()}
+	l = &loop{Group: g, checks: checks, holder: holder, box: g.opts.Reader.subscribe()}
 	defer func() {
 		if cause := recover(); cause != nil {
 			l.end()
@@ -107,11 +107,21 @@ func (g *Group) begin(members []inventory.Member) (l *loop, err error) {
 	return l, nil
 }
 
+// newChecks joins the hub of the checks, nil where they are off.
+func (o GroupOptions) newChecks() (*health.Loop, error) {
+	if o.Policy.HealthOff {
+		return nil, nil //nolint:nilnil // which checks nothing
+	}
+	return o.Hub.Loop(o.Share, health.LoopOptions{
+		Check: o.Prober.Check, Key: o.Key, Interval: o.Policy.Interval, FastInterval: o.fastInterval(), Gather: gather, Overlap: o.HealthTimeout / 2,
+	})
+}
+
 // end takes the loop off what it got its input from.
 func (l *loop) end() {
 	l.opts.Reader.unsubscribe(l.box)
 	l.holder.close()
-	l.prober.close()
+	l.checks.Close()
 }
 
 // serve runs the loop.

@@ -37,8 +37,8 @@ type alarm struct {
 	failed time.Time
 }
 
-// newHolder makes the holder; what it tells goes to the prober.
-func (o GroupOptions) newHolder(prober prober) (h *holder, err error) {
+// newHolder makes the holder; what it tells goes to the checks.
+func (o GroupOptions) newHolder(checks *health.Loop) (h *holder, err error) {
 	h = &holder{alarms: make(map[netip.Addr]alarm)}
 	if o.HoldPort == 0 || o.Policy.HealthOff {
 		return h, nil
@@ -48,7 +48,7 @@ func (o GroupOptions) newHolder(prober prober) (h *holder, err error) {
 		Interval: o.Policy.Interval, MaxAlarmPercent: o.Policy.MaxSilentPercent,
 		Alarm: func(a health.Alarm) {
 			h.note(a)
-			prober.loop.Alarm(a.Address, o.Policy.Fall)
+			checks.Alarm(a.Address, o.Policy.Fall)
 		},
 	})
 	return h, err

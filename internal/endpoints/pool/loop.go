@@ -15,7 +15,7 @@ import (
 // loop is what Run remembers between two events. Only Run's goroutine touches it.
 type loop struct {
 	*Group
-	prober prober
+	checks *health.Loop
 	holder *holder
 	box    *box
 
@@ -92,7 +92,7 @@ func (l *loop) watch() {
 	if l.watched == nil || !slices.Equal(l.watched, l.verdict.Watch) {
 		l.watched = l.verdict.Watch
 		l.addresses = addressesOf(l.watched)
-		l.prober.watch(l.targets())
+		l.checks.Watch(l.targets())
 	}
 	l.holder.watch(l.verdict.Members, l.addresses)
 	l.intake.health = health.Keep(l.intake.health, l.addresses)
@@ -150,8 +150,8 @@ func (l *loop) wait(ctx context.Context) (event, bool) {
 		return event{}, false
 	case <-l.box.ready:
 		return event{answer: l.box.take()}, true
-	case <-l.prober.ready():
-		return event{results: l.prober.loop.Take()}, true
+	case <-l.checks.Ready():
+		return event{results: l.checks.Take()}, true
 	case <-timer.C:
 		return event{}, true
 	}
@@ -209,11 +209,11 @@ func (l *loop) read(a answer, now time.Time) {
 func (l *loop) beat(now time.Time) {
 	l.beatDue = now.Add(heartbeat)
 	l.intake.fold()
-	refused := l.prober.refused()
+	refused := l.checks.Refused()
 	if refused > 0 {
-		l.prober.watch(l.targets()) // there may be room by now
+		l.checks.Watch(l.targets()) // there may be room by now
 	}
-	l.tell(Outcome{Beat: true, Overruns: l.prober.overruns(), Refused: refused})
+	l.tell(Outcome{Beat: true, Overruns: l.checks.Overruns(), Refused: refused})
 }
 
 // settled reports whether the verdict waits for no further check: of an endpoint whose state is

@@ -91,17 +91,19 @@ func filterPorts(ports []ServicePort, keep func(ServicePort) bool) []ServicePort
 	return kept
 }
 
-// mostNamed is how many ports a message names: a Service may have hundreds.
-const mostNamed = 16
-
-// describe lists a Service's ports for a message.
+// describe lists a Service's ports for a message: a Service may have hundreds.
 func describe(ports []ServicePort) string {
-	names := make([]string, min(len(ports), mostNamed))
-	for i, p := range ports[:len(names)] {
-		names[i] = fmt.Sprintf("%q (%d/%s)", p.Name, p.Port, p.Protocol)
+	return list(ports, 16, func(p ServicePort) string { return fmt.Sprintf("%q (%d/%s)", p.Name, p.Port, p.Protocol) })
+}
+
+// list names things in a message, the first ones of many.
+func list[E any](all []E, most int, name func(E) string) string {
+	var names []string
+	for _, one := range all[:min(len(all), most)] {
+		names = append(names, name(one))
 	}
 	text := strings.Join(names, ", ")
-	if more := len(ports) - len(names); more > 0 {
+	if more := len(all) - most; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text

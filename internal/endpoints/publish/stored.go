@@ -46,16 +46,47 @@ func difference(is, want []inventory.Member) string {
 	return "the zone of an endpoint is another one"
 }
 
-// mostNamedPorts is how many ports a message names.
-const mostNamedPorts = 5
-
+// ports lists ports for a message.
 func ports(all []Port) string {
-	var names []string
-	for _, p := range all[:min(len(all), mostNamedPorts)] {
-		names = append(names, strings.TrimSpace(fmt.Sprintf("%q %d/%s %s", bounded(p.Name), p.Number, p.Protocol, bounded(p.AppProtocol))))
+	return "[" + list(all, 5, func(p Port) string {
+		return strings.TrimSpace(fmt.Sprintf("%q %d/%s %s", bounded(p.Name), p.Number, p.Protocol, bounded(p.AppProtocol)))
+	}) + "]"
+}
+
+// The text of a drift is for people: the first differences tell what happened,
+// and a slice may hold a thousand endpoints that differ alike.
+const (
+	maxDifferences = 3
+	maxForeignText = 80 // bytes of a foreign value that a message repeats
+)
+
+// drift collects what in a slice differs from what we would write.
+type drift struct {
+	differences []string
+	more        int
+}
+
+func (d *drift) add(format string, values ...any) {
+	if len(d.differences) == maxDifferences {
+		d.more++
+		return
 	}
-	if more := len(all) - mostNamedPorts; more > 0 {
-		names = append(names, fmt.Sprintf("%d more", more))
+	d.differences = append(d.differences, fmt.Sprintf(format, values...))
+}
+
+// String is empty when nothing differs.
+func (d *drift) String() string {
+	text := strings.Join(d.differences, "; ")
+	if d.more > 0 {
+		text += fmt.Sprintf("; and %d more", d.more)
 	}
-	return "[" + strings.Join(names, ", ") + "]"
+	return text
+}
+
+// bounded cuts a foreign value for a message.
+func bounded(text string) string {
+	if len(text) <= maxForeignText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxForeignText], "") + "..."
 }

@@ -9,21 +9,15 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
-// StaticOptions are the nodes that the source reports.
-type StaticOptions struct {
-	// Nodes have names of their own. What may be published of their addresses
-	// is for the filter to say.
-	Nodes []inventory.Node
-}
-
 // Static reports the same nodes in every read.
 type Static struct{ nodes []inventory.Node }
 
-// NewStatic checks the list. All mistakes are reported together.
-func NewStatic(options StaticOptions) (*Static, error) {
+// NewStatic checks the list: nodes have names of their own. What may be published of their
+// addresses is for the filter to say. All mistakes are reported together.
+func NewStatic(nodes []inventory.Node) (*Static, error) {
 	var mistakes []error
 	names := map[string]bool{}
-	for i, node := range options.Nodes {
+	for i, node := range nodes {
 		switch {
 		case node.Name == "":
 			mistakes = append(mistakes, fmt.Errorf("static node %d: the name is empty", i+1))
@@ -37,7 +31,7 @@ func NewStatic(options StaticOptions) (*Static, error) {
 	if err := errors.Join(mistakes...); err != nil {
 		return nil, err
 	}
-	s := &Static{nodes: slices.Clone(options.Nodes)}
+	s := &Static{nodes: slices.Clone(nodes)}
 	for i := range s.nodes {
 		s.nodes[i].Ready, s.nodes[i].Worker = true, true
 	}

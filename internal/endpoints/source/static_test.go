@@ -13,11 +13,11 @@ import (
 func TestConformanceOfStatic(t *testing.T) {
 	sourcetest.Run(t, sourcetest.Options{
 		Start: func(t *testing.T, nodes []inventory.Node) sourcetest.Harness {
-			var options source.StaticOptions
+			var own []inventory.Node
 			for _, node := range nodes {
-				options.Nodes = append(options.Nodes, inventory.Node{Name: node.Name, Zone: node.Zone, Addresses: node.Addresses})
+				own = append(own, inventory.Node{Name: node.Name, Zone: node.Zone, Addresses: node.Addresses})
 			}
-			source, err := source.NewStatic(options)
+			source, err := source.NewStatic(own)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -39,9 +39,9 @@ func TestConformanceOfStatic(t *testing.T) {
 
 func TestNewReportsAllMistakesTogether(t *testing.T) {
 	addresses := []netip.Addr{netip.MustParseAddr("10.0.0.1")}
-	source, err := source.NewStatic(source.StaticOptions{Nodes: []inventory.Node{
+	source, err := source.NewStatic([]inventory.Node{
 		{Name: "w1", Addresses: addresses}, {Addresses: addresses}, {Name: "w1", Addresses: addresses}, {Name: "w2"},
-	}})
+	})
 	want := strings.Join([]string{
 		`static node 2: the name is empty`,
 		`static node 3: "w1" is listed before; give each node a name of its own`,
@@ -54,7 +54,7 @@ func TestNewReportsAllMistakesTogether(t *testing.T) {
 
 func TestTheSourceKeepsItsOwnList(t *testing.T) {
 	nodes := []inventory.Node{{Name: "w1", Addresses: []netip.Addr{netip.MustParseAddr("10.0.0.1")}}}
-	source, err := source.NewStatic(source.StaticOptions{Nodes: nodes})
+	source, err := source.NewStatic(nodes)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,8 +23,8 @@ func (s *Kubectl) getService(ctx context.Context) (publish.Service, error) {
 		return publish.Service{}, err
 	}
 	object := &corev1.Service{}
-	if err := json.Unmarshal(output, object); err != nil {
-		return publish.Service{}, fmt.Errorf("decode the answer of kubectl: %w", err)
+	if err := decode(output, object); err != nil {
+		return publish.Service{}, err
 	}
 	return publish.ServiceOf(object), nil
 }
@@ -40,8 +40,8 @@ func (s *Kubectl) getSlices(ctx context.Context) (ours map[string]*discoveryv1.E
 	var list struct {
 		Items *[]discoveryv1.EndpointSlice `json:"items"`
 	}
-	if err := json.Unmarshal(output, &list); err != nil {
-		return nil, nil, fmt.Errorf("decode the answer of kubectl: %w", err)
+	if err := decode(output, &list); err != nil {
+		return nil, nil, err
 	}
 	if list.Items == nil {
 		return nil, nil, errors.New("the answer of kubectl has no items")
@@ -65,8 +65,13 @@ func (s *Kubectl) getSlice(ctx context.Context, name string) (*discoveryv1.Endpo
 		return nil, err
 	}
 	object := &discoveryv1.EndpointSlice{}
-	if err := json.Unmarshal(output, object); err != nil {
-		return nil, fmt.Errorf("decode the answer of kubectl: %w", err)
+	return object, decode(output, object)
+}
+
+// decode decodes what kubectl printed.
+func decode(output []byte, into any) error {
+	if err := json.Unmarshal(output, into); err != nil {
+		return fmt.Errorf("decode the answer of kubectl: %w", err)
 	}
-	return object, nil
+	return nil
 }

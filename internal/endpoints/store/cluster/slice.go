@@ -7,7 +7,6 @@ import (
 	"unique"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
@@ -127,7 +126,8 @@ func pack(object *discoveryv1.EndpointSlice, managedBy string) (*content, error)
 		c.ports, c.ipv6, c.changed = publish.PortsOf(&head), object.AddressType == discoveryv1.AddressTypeIPv6, publish.ChangedAt(&head)
 		publish.Reduce(endpoints)
 	} else {
-		head, endpoints = *foreign(object), make([]discoveryv1.Endpoint, c.count)
+		head, endpoints = *publish.OwnFields(object), make([]discoveryv1.Endpoint, c.count)
+		head.Ports, head.Annotations, head.OwnerReferences = nil, nil, nil
 	}
 	var err error
 	if c.head, err = head.Marshal(); err != nil {
@@ -162,18 +162,6 @@ func (c content) number() *content {
 	}
 	counted.cut, counted.counted = true, true
 	return counted
-}
-
-// foreign returns what is kept of a slice of another manager beside its endpoints.
-func foreign(object *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
-	kept := &discoveryv1.EndpointSlice{AddressType: object.AddressType}
-	kept.Namespace, kept.Name, kept.ResourceVersion = object.Namespace, object.Name, object.ResourceVersion
-	for _, label := range []string{discoveryv1.LabelServiceName, discoveryv1.LabelManagedBy} {
-		if value, ok := object.Labels[label]; ok {
-			metav1.SetMetaDataLabel(&kept.ObjectMeta, label, value)
-		}
-	}
-	return kept
 }
 
 // size is how many bytes are kept.
