@@ -2,7 +2,6 @@ package health_test
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -208,7 +207,7 @@ func TestContract33AConsumerThatTakesNothingStopsTheChecksAndNothingElse(t *test
 
 func TestContract33TenThousandAddressesAtRestNeedOneGoroutine(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		before := runtime.NumGoroutine()
+		before := inBubbles()
 		f := newFleet(t, health.LoopOptions{Interval: time.Hour}, 10_000)
 		f.took(func(int) time.Duration { return time.Millisecond })
 		f.watchAll()
@@ -217,7 +216,7 @@ func TestContract33TenThousandAddressesAtRestNeedOneGoroutine(t *testing.T) {
 			t.Fatalf("got %d checks, want 10000", got)
 		}
 		// Run, the consumer of the test, and nothing for the addresses.
-		if got := runtime.NumGoroutine() - before; got > 3 {
+		if got := inBubbles() - before; got > 3 {
 			t.Errorf("got %d goroutines more, want at most 3", got)
 		}
 		if got := f.mostInFlight(); got != 256 {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -29,6 +30,13 @@ func TestMain(m *testing.M) {
 
 // sized names a benchmark by its size.
 func sized(size int) string { return "addresses=" + strconv.Itoa(size) }
+
+// inBubbles counts the goroutines of bubbles. Those of tests on real sockets end, and begin, at
+// any time.
+func inBubbles() int {
+	stacks := make([]byte, 16<<20)
+	return strings.Count(string(stacks[:runtime.Stack(stacks, true)]), "synctest bubble")
+}
 
 // loopback is where the backends of the tests listen.
 var loopback = netip.MustParseAddr("127.0.0.1")

@@ -76,13 +76,13 @@ func TestContract33NeverMoreGoroutinesThanSlots(t *testing.T) {
 
 func TestContract33GoroutinesThatOnlyABurstNeededGo(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		before := runtime.NumGoroutine()
+		before := inBubbles()
 		f := newFleet(t, health.LoopOptions{Interval: 2 * time.Second}, 128)
 		f.took(func(int) time.Duration { return time.Millisecond })
 		f.watchAll() // all at once, then one after the other
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if got := runtime.NumGoroutine() - before; got > 5 {
+		if got := inBubbles() - before; got > 5 {
 			t.Errorf("got %d goroutines more, want Run, the consumer of the test and the one or two that check", got)
 		}
 		if got := f.mostInFlight(); got != 128 {
