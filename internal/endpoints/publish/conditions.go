@@ -12,7 +12,7 @@ import (
 // Service asks for publishNotReadyAddresses. It says how the conditions are to be
 // read, so that a restart changes no member's state although the Service's field
 // was switched meanwhile.
-const publishNotReady = LabelPrefix + "publish-not-ready-addresses"
+const publishNotReady = "endpoints.ablmnzde.github.io/publish-not-ready-addresses"
 
 // conditionsOf returns the conditions written for a state. All three are always
 // written: consumers disagree on what nil means. With notReadyToo, ready is true
