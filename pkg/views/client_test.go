@@ -138,6 +138,35 @@ func TestWatchComparesEverythingAfter410(t *testing.T) {
 	same(t, r.tokens, "", "")
 }
 
+func TestWatchPortsTellsOfAPortAsAWhole(t *testing.T) {
+	gathered := func(kind views.EventType, state, since, token string) string {
+		return fmt.Sprintf(`{"type":%q,"object":{"kind":"ServicePortView","metadata":{"namespace":"shop","name":"web.http","resourceVersion":%q},`+
+			`"spec":{"serviceName":"web","portName":"http","port":80,"endpoints":[{"address":"10.0.0.1","targetPort":8080,"state":%q,"since":%q}]}}}`, kind, token, state, since)
+	}
+	r := newReplica(t,
+		part{lines: []string{gathered(views.Added, "ready", "2020-01-01T00:00:00Z", "1.1"), mark("1.1")}},
+		part{lines: []string{gathered(views.Modified, "ready", "2021-01-01T00:00:00Z", "1.2"), gathered(views.Modified, "down", "2021-01-01T00:00:00Z", "1.3")}, hold: true})
+	client, err := views.New(views.Options{Servers: []string{r.URL}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	done := errors.New("done")
+	err = client.WatchPorts(t.Context(), func(e views.PortEvent) error {
+		if e.Type == views.Synced {
+			return nil
+		}
+		got = append(got, string(e.Type)+" "+string(e.View.Spec.Endpoints[0].State))
+		if e.Type == views.Modified {
+			return done
+		}
+		return nil
+	})
+	if want := []string{"ADDED ready", "MODIFIED down"}; !errors.Is(err, done) || !slices.Equal(got, want) {
+		t.Errorf("got %v, %v, want %v: a time that differs between replicas is no change", got, err, want)
+	}
+}
+
 func TestATokenThatIsRefusedIsGivenUp(t *testing.T) {
 	r := newReplica(t,
 		part{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("5.5")}},

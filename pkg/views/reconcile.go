@@ -40,7 +40,7 @@ func (c *Client) Run(ctx context.Context, reconciler Reconciler) error {
 	var err error
 	watching.Go(func() {
 		defer cancel()
-		err = c.watch(ctx, d.take, d.whole)
+		err = watch(ctx, c, c.query(), d.take, d.whole)
 	})
 	for ctx.Err() == nil {
 		port, endpoints, wait := d.next(time.Now())

@@ -16,21 +16,44 @@ import (
 // and after each time that the client had to compare everything anew.
 const Synced EventType = "SYNCED"
 
-// Event is one change of one endpoint.
-type Event struct {
+// EventOf is one change of one view.
+type EventOf[T any] struct {
 	// Type is Added, Modified, Deleted or Synced.
 	Type EventType
 	// View is the newest state, of Deleted the last one; nil for Synced.
-	View *EndpointView
+	View *T
 	// Before is the state that was told before; nil for Added and Synced.
-	Before *EndpointView
+	Before *T
 }
 
-// same reports whether two states say the same. Since is of the replica that saw it.
-func same(v, other *EndpointView) bool {
+// Event is one change of one endpoint.
+type Event = EventOf[EndpointView]
+
+// PortEvent is one change of one port, which comes with all its endpoints.
+type PortEvent = EventOf[ServicePortView]
+
+// shown is what a stream tells of.
+type shown[T any] interface {
+	metadata() Metadata
+	// same reports whether two states say the same. Since is of the replica that saw it.
+	same(other T) bool
+}
+
+func (v EndpointView) metadata() Metadata { return v.Metadata }
+
+func (v EndpointView) same(other EndpointView) bool {
 	x, y := v.Spec, other.Spec
 	x.Since, y.Since = nil, nil
 	return reflect.DeepEqual(x, y)
+}
+
+func (v ServicePortView) metadata() Metadata { return v.Metadata }
+
+func (v ServicePortView) same(other ServicePortView) bool {
+	return v.Spec.ServicePort == other.Spec.ServicePort && slices.EqualFunc(v.Spec.Endpoints, other.Spec.Endpoints, func(x, y Endpoint) bool {
+		x.Since, y.Since = nil, nil
+		return reflect.DeepEqual(x, y)
+	})
 }
 
 const (
@@ -47,17 +70,25 @@ const (
 // never told twice the same, and never Deleted because a server was away.
 //
 // One change of a Service may be several events, and between two of them no endpoint may
-// be Ready although one always is. A program that needs a port as a whole uses Run.
+// be Ready although one always is. A program that needs a port as a whole uses Run or
+// WatchPorts.
 func (c *Client) Watch(ctx context.Context, handle func(Event) error) error {
-	return c.watch(ctx, handle, func() {})
+	return watch(ctx, c, c.query(), handle, func() {})
+}
+
+// WatchPorts is Watch for whole ports: one view for each port of each Service, with
+// all its endpoints, also where it has none.
+func (c *Client) WatchPorts(ctx context.Context, handle func(PortEvent) error) error {
+	query := c.query()
+	query.Set("gather", "true")
+	return watch(ctx, c, query, handle, func() {})
 }
 
 // watch calls handle for each change, and whole each time that what was told is a state
 // that the server has, and no part of one.
-func (c *Client) watch(ctx context.Context, handle func(Event) error, whole func()) error {
-	query := c.query()
+func watch[T shown[T]](ctx context.Context, c *Client, query url.Values, handle func(EventOf[T]) error, whole func()) error {
 	query.Set("watch", "true")
-	w := &watcher{client: c, query: query, handle: handle, whole: whole, has: make(map[string]*EndpointView)}
+	w := &watching[T]{client: c, query: query, handle: handle, whole: whole, has: make(map[string]*T)}
 	pause := pauseMin
 	for server := rand.N(len(c.opts.Servers)); ; server++ {
 		began := time.Now()
@@ -86,16 +117,16 @@ func (c *Client) watch(ctx context.Context, handle func(Event) error, whole func
 	}
 }
 
-// watcher is one call of Watch or Run.
-type watcher struct {
+// watching is one call of Watch or WatchPorts.
+type watching[T shown[T]] struct {
 	client *Client
 	// query is what each stream asks for, beside the token.
 	query  url.Values
-	handle func(Event) error
+	handle func(EventOf[T]) error
 	whole  func()
 	// failed is what handle returned.
 	failed error
-	has    map[string]*EndpointView
+	has    map[string]*T
 	// token is where the next stream goes on; empty where it begins anew, because no
 	// mark came after the last change.
 	token string
@@ -108,7 +139,7 @@ type watcher struct {
 }
 
 // once follows one stream to its end.
-func (w *watcher) once(ctx context.Context, server string) error {
+func (w *watching[T]) once(ctx context.Context, server string) error {
 	w.fresh, w.resumed = nil, w.token != ""
 	if !w.resumed {
 		w.fresh = make(map[string]bool)
@@ -131,7 +162,7 @@ func (w *watcher) once(ctx context.Context, server string) error {
 }
 
 // take takes one event of the stream.
-func (w *watcher) take(event wireEvent) error {
+func (w *watching[T]) take(event wireEvent) error {
 	if event.Type == Bookmark {
 		var mark struct {
 			Metadata ListMetadata `json:"metadata"`
@@ -141,7 +172,7 @@ func (w *watcher) take(event wireEvent) error {
 		}
 		return w.mark(mark.Metadata)
 	}
-	view := new(EndpointView)
+	view := new(T)
 	if err := json.Unmarshal(event.Object, view); err != nil {
 		return fmt.Errorf("read a view: %w", err)
 	}
@@ -155,8 +186,9 @@ func (w *watcher) take(event wireEvent) error {
 }
 
 // change tells of one view, if that is news.
-func (w *watcher) change(kind EventType, view *EndpointView) error {
-	key := view.Metadata.Namespace + "/" + view.Metadata.Name
+func (w *watching[T]) change(kind EventType, view *T) error {
+	about := (*view).metadata()
+	key := about.Namespace + "/" + about.Name
 	before := w.has[key]
 	if kind == Deleted {
 		delete(w.fresh, key)
@@ -164,7 +196,7 @@ func (w *watcher) change(kind EventType, view *EndpointView) error {
 			return nil
 		}
 		delete(w.has, key)
-		return w.tell(Event{Type: Deleted, View: view, Before: before})
+		return w.tell(EventOf[T]{Type: Deleted, View: view, Before: before})
 	}
 	if w.fresh != nil {
 		w.fresh[key] = true
@@ -172,15 +204,15 @@ func (w *watcher) change(kind EventType, view *EndpointView) error {
 	w.has[key] = view
 	switch {
 	case before == nil:
-		return w.tell(Event{Type: Added, View: view})
-	case same(before, view):
+		return w.tell(EventOf[T]{Type: Added, View: view})
+	case (*before).same(*view):
 		return nil
 	}
-	return w.tell(Event{Type: Modified, View: view, Before: before})
+	return w.tell(EventOf[T]{Type: Modified, View: view, Before: before})
 }
 
 // mark takes a bookmark. The one after the state at the beginning says what is gone.
-func (w *watcher) mark(metadata ListMetadata) error {
+func (w *watching[T]) mark(metadata ListMetadata) error {
 	if w.fresh == nil {
 		w.token = metadata.ResourceVersion
 		w.whole()
@@ -199,16 +231,16 @@ func (w *watcher) mark(metadata ListMetadata) error {
 	for _, key := range gone {
 		last := w.has[key]
 		delete(w.has, key)
-		if err := w.tell(Event{Type: Deleted, View: last, Before: last}); err != nil {
+		if err := w.tell(EventOf[T]{Type: Deleted, View: last, Before: last}); err != nil {
 			return err
 		}
 	}
 	w.fresh, w.token = nil, metadata.ResourceVersion
 	w.whole()
-	return w.tell(Event{Type: Synced})
+	return w.tell(EventOf[T]{Type: Synced})
 }
 
-func (w *watcher) tell(event Event) error {
+func (w *watching[T]) tell(event EventOf[T]) error {
 	w.failed = w.handle(event)
 	return w.failed
 }

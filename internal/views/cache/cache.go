@@ -40,9 +40,10 @@ type Cache struct {
 	services map[join.Key]*service
 	crowds   map[string]crowd
 	synced   bool
-	// seq counts the changes of endpoints.
-	seq    uint64
-	events changes
+	seq      uint64
+	// told counts the changes of single endpoints.
+	told   uint64
+	forms  [forms]changes
 	slots  slots
 	graves []grave
 	// pruned is the number of the newest change that is forgotten.
@@ -163,7 +164,7 @@ func (c *Cache) States() map[views.State]int {
 func (c *Cache) Changes() uint64 {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.seq
+	return c.told
 }
 
 // token is how far the watches are for clients of a selection. It is called under the lock.
@@ -189,7 +190,11 @@ func (c *Cache) tell() {
 
 // prune forgets what is gone for so long that no reader may ask for it.
 func (c *Cache) prune(now time.Time) {
-	most, n := max(leastGraves, c.events.live), 0
+	most := leastGraves
+	for f := range c.forms {
+		most = max(most, c.forms[f].live)
+	}
+	n := 0
 	for n < len(c.graves) && (now.Sub(c.graves[n].at) > remembered || len(c.graves)-n > most) {
 		if g := c.graves[n]; g.item != nil {
 			c.forget(g)
@@ -209,8 +214,8 @@ func (c *Cache) forget(g grave) {
 	s := g.item.service
 	c.pruned = max(c.pruned, g.seq)
 	c.scopes[s.scope].floor = c.scopes[s.scope].floor.join(g.item.at)
-	delete(s.gone, g.item.name)
-	c.events.remove(g.item)
+	delete(s.gone, goneKey{g.item.form, g.item.name})
+	c.forms[g.item.form].remove(g.item)
 	c.slots.give(g.item.slot)
 }
 

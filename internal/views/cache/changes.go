@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// changes are the newest changes of all items, by number. Of an item only
+// changes are the newest changes of the items of one form, by number. Of an item only
 // the newest counts; the others are left out when they are many.
 type changes struct {
 	all []change

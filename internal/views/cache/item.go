@@ -10,16 +10,29 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
-// item is the object of one endpoint, whatever it is at the moment. Its fields are under
-// the lock of the cache.
+// form is the form of the objects that a reader wants.
+type form int
+
+const (
+	single        form = iota // one object for each endpoint
+	gathered                  // one for each port
+	gatheredReady             // the same with the endpoints that are ready
+	forms
+)
+
+// item is one object that readers are told of, whatever it is at the moment. Its
+// fields are under the lock of the cache.
 type item struct {
+	form    form
 	service *service
 	name    string
+	port    string // its name, of gathered ones
 
 	// seq is the number of the newest change, at where it was made.
 	seq uint64
 	at  Position
-	// there says that the object is there, ready that what it shows is.
+	// there says that the object is there, ready that what it shows is. Of gathered
+	// ones both are the same.
 	there, ready bool
 	// slot is its place in the sets of readers.
 	slot int
@@ -28,6 +41,8 @@ type item struct {
 	wasReady      bool // at any time
 	// object is the newest state of an endpoint, and stays when it is gone.
 	object *views.EndpointView
+	// last are the endpoints of a port that is gone.
+	last *views.ServicePortView
 	// encoded is the newest state as JSON, made when the first reader wants it.
 	encoded atomic.Pointer[encoding]
 }
@@ -83,10 +98,23 @@ func (i *item) snapshot() *encoding {
 	if e := i.encoded.Load(); e != nil && e.seq == i.seq {
 		return e
 	}
-	object := i.object
-	e := &encoding{seq: i.seq, encode: func() any { return object }}
+	e := &encoding{seq: i.seq, encode: i.encoder()}
 	i.encoded.Store(e)
 	return e
+}
+
+// encoder returns what makes the newest state of values that never change.
+func (i *item) encoder() func() any {
+	switch {
+	case i.form == single:
+		object := i.object
+		return func() any { return object }
+	case i.last != nil:
+		last := i.last
+		return func() any { return last }
+	}
+	input, port, ready, objects := i.service.input, i.port, i.form == gatheredReady, i.service.objects(i.port)
+	return func() any { return gather(input, port, objects, ready) }
 }
 
 // gather makes the object of one port.

@@ -15,9 +15,19 @@ type Selection struct {
 	Namespace func(string) bool
 	// Service is the name of a Service; empty for every one.
 	Service string
-	// Gather asks a list for one object for each port. Ready asks for endpoints that are
-	// ready only.
+	// Gather asks for one object for each port, Ready for endpoints that are ready
+	// only.
 	Gather, Ready bool
+}
+
+func (s Selection) form() form {
+	switch {
+	case s.Gather && s.Ready:
+		return gatheredReady
+	case s.Gather:
+		return gathered
+	}
+	return single
 }
 
 func (s Selection) has(of *service) bool {
@@ -89,7 +99,7 @@ func (c *Cache) Read(selection Selection, token string) (*Reader, error) {
 		return nil, err
 	}
 	r.resumed, r.until, r.start = from, c.seq, 0
-	r.recall(c.events.all)
+	r.recall(c.forms[selection.form()].all)
 	return r, nil
 }
 
@@ -155,7 +165,7 @@ func (r *Reader) Next() (Batch, error) {
 	if r.epoch != c.epoch || c.pruned > max(r.taken, r.start) {
 		return Batch{}, ErrExpired
 	}
-	pending := c.events.after(r.taken)
+	pending := c.forms[r.selection.form()].after(r.taken)
 	var batch Batch
 	for _, one := range pending[:min(len(pending), most)] {
 		if event, ok := r.event(one); ok {
@@ -224,17 +234,9 @@ func (c *Cache) find(selection Selection) (found []listed, token string, err err
 	if !c.synced {
 		return nil, "", ErrNotSynced
 	}
-	for _, s := range c.services {
-		switch {
-		case !selection.has(s):
-		case selection.Gather:
-			found = append(found, s.gathered(selection.Ready)...)
-		default:
-			for _, i := range s.items {
-				if i.shown(selection.Ready) {
-					found = append(found, listed{s.key.Namespace, i.name, i.snapshot()})
-				}
-			}
+	for _, one := range c.forms[selection.form()].all {
+		if i := one.item; !outdated(one) && selection.has(i.service) && i.shown(selection.Ready) {
+			found = append(found, listed{i.service.key.Namespace, i.name, i.snapshot()})
 		}
 	}
 	return found, c.token(selection).String(), nil

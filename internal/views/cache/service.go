@@ -1,6 +1,8 @@
 package cache
 
 import (
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
@@ -17,14 +19,26 @@ type service struct {
 	// joined are its endpoints, and items their objects, in the same order.
 	joined []join.Endpoint
 	items  []*item
-	// gone are the items that were here, by name.
-	gone    map[string]*item
+	// ports are the gathered objects of each port, by form and port name.
+	ports map[portKey]*item
+	// gone are the items that were here, by form and name.
+	gone    map[goneKey]*item
 	history history
+}
+
+type portKey struct {
+	form form
+	port string
+}
+
+type goneKey struct {
+	form form
+	name string
 }
 
 func newService(key join.Key, scope int) *service {
 	return &service{
-		key: key, scope: scope, slices: make(map[string]*join.Slice), gone: make(map[string]*item),
+		key: key, scope: scope, slices: make(map[string]*join.Slice), ports: make(map[portKey]*item), gone: make(map[goneKey]*item),
 	}
 }
 
@@ -42,35 +56,26 @@ func (s *service) objects(port string) []*views.EndpointView {
 	return objects
 }
 
-// gathered are the objects of the ports.
-func (s *service) gathered(readyOnly bool) []listed {
-	var all []listed
-	if s.input == nil {
-		return nil
-	}
-	for _, port := range s.input.Ports {
-		input, objects := s.input, s.objects(port.Name)
-		object := &encoding{encode: func() any { return gather(input, port.Name, objects, readyOnly) }}
-		all = append(all, listed{s.key.Namespace, join.PortName(s.key.Name, port.Name), object})
-	}
-	return all
-}
-
-// rejoin brings the objects of a Service up to date. It is called under the lock; what is
-// computed before that is the join.
-func (c *Cache) rejoin(s *service, joined []join.Endpoint, now time.Time) {
+// rejoin brings the objects of a Service up to date after before was its input. It is
+// called under the lock; what is computed before that is the join.
+func (c *Cache) rejoin(s *service, before *join.Service, joined []join.Endpoint, now time.Time) {
 	old, items := s.joined, s.items
+	touched := make(map[string]touch)
 	next := make([]*item, len(joined))
 	var gone []*item
+	last := c.lastPorts(s, before)
 	join.Merge(old, joined, func(i, j int) {
 		switch {
 		case j == join.None:
+			touched[old[i].Port.Name] = touched[old[i].Port.Name].with(old[i].State, views.Down)
 			gone = append(gone, items[i])
 		case i == join.None:
+			touched[joined[j].Port.Name] = touched[joined[j].Port.Name].with(views.Down, joined[j].State)
 			next[j] = c.appear(s, &joined[j], now)
 		case old[i] == joined[j]:
 			next[j] = items[i]
 		default:
+			touched[joined[j].Port.Name] = touched[joined[j].Port.Name].with(old[i].State, joined[j].State)
 			next[j] = items[i]
 			since := items[i].object.Spec.Since
 			items[i].object = joined[j].Object(s.key, c.since(now))
@@ -84,6 +89,14 @@ func (c *Cache) rejoin(s *service, joined []join.Endpoint, now time.Time) {
 	for _, one := range gone {
 		c.vanish(one, now)
 	}
+	c.rejoinPorts(s, before, touched, last, now)
+}
+
+// touch says what of a port changed.
+type touch struct{ any, ready bool }
+
+func (t touch) with(before, after views.State) touch {
+	return touch{any: true, ready: t.ready || before == views.Ready || after == views.Ready}
 }
 
 // since is when a state began that was not there before; zero in the first join.
@@ -98,37 +111,90 @@ func (c *Cache) since(now time.Time) time.Time {
 // had.
 func (c *Cache) appear(s *service, e *join.Endpoint, now time.Time) *item {
 	name := join.Name(s.key.Name, e)
-	one := c.take(s, name)
+	one := c.take(s, single, name)
 	one.object = e.Object(s.key, c.since(now))
 	c.changed(one, true, e.State == views.Ready)
 	return one
 }
 
 // take returns the item of that name, which is gone or was never there.
-func (c *Cache) take(s *service, name string) *item {
-	one := s.gone[name]
-	c.events.live++
+func (c *Cache) take(s *service, f form, name string) *item {
+	key := goneKey{f, name}
+	one := s.gone[key]
+	c.forms[f].live++
 	if one == nil {
-		c.events.items++
-		return &item{service: s, name: name, slot: c.slots.take()}
+		c.forms[f].items++
+		return &item{form: f, service: s, name: name, slot: c.slots.take()}
 	}
-	delete(s.gone, name)
+	delete(s.gone, key)
 	return one
 }
 
 // vanish notes that an object is gone. It is remembered for a time.
 func (c *Cache) vanish(one *item, now time.Time) {
 	c.changed(one, false, false)
-	c.events.live--
-	one.service.gone[one.name] = one
+	c.forms[one.form].live--
+	one.service.gone[goneKey{one.form, one.name}] = one
 	c.graves = append(c.graves, grave{item: one, seq: one.seq, at: now})
 }
 
 // changed notes a change of an object that is there or not.
 func (c *Cache) changed(one *item, there, ready bool) {
 	c.seq++
+	if one.form == single {
+		c.told++
+	}
 	one.seq, one.at = c.seq, c.scopes[one.service.scope].reached
 	one.set(there, ready)
-	c.events.add(one)
+	c.forms[one.form].add(one)
 	c.news = true
+}
+
+// lastPorts are the gathered objects of a Service as they are, of the ports that will
+// be gone.
+func (c *Cache) lastPorts(s *service, before *join.Service) map[portKey]*views.ServicePortView {
+	last := make(map[portKey]*views.ServicePortView)
+	for key := range s.ports {
+		if !hasPort(s.input, key.port) {
+			last[key] = gather(before, key.port, s.objects(key.port), key.form == gatheredReady)
+		}
+	}
+	return last
+}
+
+// rejoinPorts does for the gathered objects what rejoin does for the endpoints.
+func (c *Cache) rejoinPorts(s *service, before *join.Service, touched map[string]touch, last map[portKey]*views.ServicePortView, now time.Time) {
+	for _, key := range slices.SortedFunc(maps.Keys(last), func(a, b portKey) int { return int(a.form - b.form) }) {
+		one := s.ports[key]
+		delete(s.ports, key)
+		one.last = last[key]
+		c.vanish(one, now)
+	}
+	if s.input == nil {
+		return
+	}
+	for _, port := range s.input.Ports {
+		same := samePort(before, s.input, port)
+		for _, f := range []form{gathered, gatheredReady} {
+			key := portKey{f, port.Name}
+			one := s.ports[key]
+			if one == nil {
+				one = c.take(s, f, join.PortName(s.key.Name, port.Name))
+				one.port, s.ports[key] = port.Name, one
+			} else if t := touched[port.Name]; same && !t.ready && (!t.any || f == gatheredReady) {
+				continue
+			}
+			one.last = nil
+			c.changed(one, true, true)
+		}
+	}
+}
+
+func hasPort(s *join.Service, name string) bool {
+	return s != nil && slices.ContainsFunc(s.Ports, func(p join.Port) bool { return p.Name == name })
+}
+
+// samePort reports whether a Service said the same of a port before.
+func samePort(before, after *join.Service, port join.Port) bool {
+	return before != nil && before.Type == after.Type && slices.Contains(before.Ports, port)
 }

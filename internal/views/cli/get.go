@@ -48,7 +48,7 @@ func (p Program) getCommand() *cobra.Command {
 		Long: "Shows the views of one namespace (-n, default) or of all (-A). Joins here what the\n" +
 			"kubeconfig gives access to; with --server asks a running endpoint-views. A watch of\n" +
 			"a server asks again where a stream ends, and goes on where it was. A change of\n" +
-			"several endpoints is several lines.\n\n" +
+			"several endpoints is several lines; with --gather each line is a whole port.\n\n" +
 			"Exit status 1 where there is nothing to show.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
@@ -86,9 +86,6 @@ func (a *asking) serverFlags(flags *pflag.FlagSet) {
 func (a *asking) get(ctx context.Context) error {
 	if forms := []string{"", "wide", "json", "yaml", "name"}; !slices.Contains(forms, a.form) {
 		return fmt.Errorf("--output=%q is not known; write wide, json, yaml or name", a.form)
-	}
-	if a.watch && a.gather {
-		return errors.New("--gather shows ports as they are; leave out --watch or --gather")
 	}
 	c, err := a.load()
 	if err != nil {

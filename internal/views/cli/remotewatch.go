@@ -44,7 +44,20 @@ func (r *remote) watch(ctx context.Context, take func(views.EventType, []byte) e
 		}
 	})
 	defer late.Stop()
-	err = client.Watch(ctx, func(event views.Event) error {
+	if r.gather {
+		err = client.WatchPorts(ctx, printing[views.ServicePortView](&complete, take))
+	} else {
+		err = client.Watch(ctx, printing[views.EndpointView](&complete, take))
+	}
+	if errors.Is(err, context.Canceled) {
+		err = context.Cause(ctx)
+	}
+	return &exitError{exitFailed, err}
+}
+
+// printing gives each event on as JSON.
+func printing[T any](complete *atomic.Bool, take func(views.EventType, []byte) error) func(views.EventOf[T]) error {
+	return func(event views.EventOf[T]) error {
 		if event.Type == views.Synced {
 			complete.Store(true)
 			return nil
@@ -54,11 +67,7 @@ func (r *remote) watch(ctx context.Context, take func(views.EventType, []byte) e
 			return err
 		}
 		return take(event.Type, text)
-	})
-	if errors.Is(err, context.Canceled) {
-		err = context.Cause(ctx)
 	}
-	return &exitError{exitFailed, err}
 }
 
 // refusedForGood reports whether asking again would change nothing.

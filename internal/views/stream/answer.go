@@ -71,12 +71,12 @@ func line(out *bufio.Writer, kind views.EventType, object []byte) {
 }
 
 // bookmark is the object of a bookmark.
-func bookmark(token string, annotations map[string]string) []byte {
+func bookmark(kind, token string, annotations map[string]string) []byte {
 	text, _ := json.Marshal(struct {
 		APIVersion string             `json:"apiVersion"`
 		Kind       string             `json:"kind"`
 		Metadata   views.ListMetadata `json:"metadata"`
-	}{views.APIVersion, views.KindEndpointView, views.ListMetadata{ResourceVersion: token, Annotations: annotations}})
+	}{views.APIVersion, kind, views.ListMetadata{ResourceVersion: token, Annotations: annotations}})
 	return text
 }
 

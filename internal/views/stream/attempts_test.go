@@ -13,7 +13,7 @@ import (
 )
 
 // The attempts of a client to see more than it may. Those by the query and by another
-// certificate or token are in access_test.go.
+// certificate or token are in access_test.go, those by the page in page_test.go.
 
 const (
 	haproxyURI = "spiffe://cluster.local/ns/shop/client/haproxy"
@@ -40,7 +40,7 @@ func TestContract43ATokenToGoOnFromOpensNoNamespace(t *testing.T) {
 	c.slice("blog", -1)
 	c.slice("shop", 1, 2)
 	for _, from := range []string{token, hidden} {
-		for _, form := range []string{"", "&ready=true"} {
+		for _, form := range []string{"", "&ready=true", "&gather=true", "&gather=true&ready=true"} {
 			s := secure(t, c) // another replica, with places of its own for streams
 			stream := watch(t, s.client(t, s.ca, haproxyURI), s.url+"/api/v1/views?watch=true&resourceVersion="+from+form)
 			e := stream.next(t)
@@ -101,8 +101,8 @@ func TestContract43HeadersAndPathsOpenNothing(t *testing.T) {
 	}
 	for _, path := range []string{
 		"//api/v1/views", "/api/v1/views/", "/api/v1/views/blog", "/api/v1/./views", "/x/../api/v1/views", "/api/v1/views%3Fnamespace=blog", "/metrics", "/readyz",
-		"/debug/pprof/", "/api/v1/views?namespace=shop;namespace=blog", "/api/v1/views?namespace=shop%2Cblog", "/api/v1/views?namespace=blog%00",
-		"/?namespace=blog", "/api/v1/views?namespace=&namespace=blog",
+		"/debug/pprof/", "/api/v1/views?namespace=shop;namespace=blog", "/api/v1/views?namespace=shop%2Cblog", "/api/v1/views?namespace=blog%00", "/?namespace=shop&namespace=blog",
+		"/?service=web&page=1", "/api/v1/views?namespace=&namespace=blog",
 	} {
 		for _, client := range []*http.Client{one, two} {
 			_, _, text := answer(t, client, ask(t, s.url+path))

@@ -1,8 +1,8 @@
 package stream
 
 import (
-	"maps"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
@@ -47,6 +47,25 @@ func (c *clients) count() int {
 	return c.all
 }
 
+// stats counts what the server did.
+type stats struct {
+	added, modified, deleted, expired, timedOut, resumed, lists atomic.Uint64
+	denied                                                      [600]atomic.Uint64
+}
+
+// event counts an event.
+func (s *stats) event(kind views.EventType) {
+	switch kind {
+	case views.Added:
+		s.added.Add(1)
+	case views.Modified:
+		s.modified.Add(1)
+	case views.Deleted:
+		s.deleted.Add(1)
+	case views.Bookmark, views.Error, views.Synced:
+	}
+}
+
 // Stats is what the server did so far.
 type Stats struct {
 	// Streams are those that are open.
@@ -61,24 +80,19 @@ type Stats struct {
 	Denied map[int]uint64
 }
 
-// stats are counted by any number of requests at a time.
-type stats struct {
-	mu  sync.Mutex
-	now Stats
-}
-
-// count changes what was counted.
-func (s *stats) count(how func(now *Stats)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	how(&s.now)
-}
-
 // Stats returns what the server did so far.
 func (s *Server) Stats() Stats {
-	s.stats.mu.Lock()
-	defer s.stats.mu.Unlock()
-	now := s.stats.now
-	now.Streams, now.Events, now.Denied = s.clients.count(), maps.Clone(now.Events), maps.Clone(now.Denied)
+	now := Stats{
+		Streams: s.clients.count(), Expired: s.stats.expired.Load(), TimedOut: s.stats.timedOut.Load(), Resumed: s.stats.resumed.Load(), Lists: s.stats.lists.Load(),
+		Events: map[views.EventType]uint64{
+			views.Added: s.stats.added.Load(), views.Modified: s.stats.modified.Load(), views.Deleted: s.stats.deleted.Load(),
+		},
+		Denied: make(map[int]uint64),
+	}
+	for code := range s.stats.denied {
+		if n := s.stats.denied[code].Load(); n > 0 {
+			now.Denied[code] = n
+		}
+	}
 	return now
 }

@@ -21,7 +21,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, asked request, ide
 		s.refuse(w, r, refused(err))
 		return
 	}
-	s.stats.count(func(now *Stats) { now.Lists++ })
+	s.stats.lists.Add(1)
 	control := http.NewResponseController(w)
 	_ = control.SetWriteDeadline(time.Now().Add(s.opts.Take))
 	w.Header().Set("Content-Type", "application/json")

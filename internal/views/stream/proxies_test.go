@@ -4,19 +4,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
 )
-
-// loopback runs a server on the loopback, where every client sees everything.
-func loopback(t *testing.T, c *cluster, stale func(time.Time) (time.Time, error)) string {
-	t.Helper()
-	server := run(t, stream.Options{
-		Address: mustAddress("127.0.0.1:0"), Cache: c.Cache, MostClients: 10, MostOfOne: 10, Logger: discard(), Stale: stale,
-	})
-	return "http://" + server.Address().String()
-}
 
 func TestContract70OnlyAClientOfEveryNamespaceSeesWhatClientsOfXDSWereSent(t *testing.T) {
 	s := startWith(t, newCluster(t, "shop"), `

@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -62,9 +61,6 @@ func parse(query url.Values) (request, error) {
 		if err != nil {
 			return r, fmt.Errorf("%s=%s: %w", name, strconv.Quote(value), err)
 		}
-	}
-	if r.watch && r.gather {
-		return r, errors.New("gather=true is of lists alone; leave out watch or gather")
 	}
 	return r, nil
 }

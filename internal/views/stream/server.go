@@ -13,7 +13,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
 // Options are what a Server is made of.
@@ -99,7 +98,6 @@ func New(opts Options) (*Server, error) {
 	return &Server{
 		room: wire.NewRoom(spare, opts.MostClients+spare, opts.MostOfOne+spare),
 		opts: opts, authority: authority{file: opts.TLS.ClientCAFile}, lists: make(chan struct{}, mostLists), stopping: make(chan struct{}),
-		stats:   stats{now: Stats{Events: map[views.EventType]uint64{views.Added: 0, views.Modified: 0, views.Deleted: 0}, Denied: make(map[int]uint64)}},
 		clients: clients{most: opts.MostClients, mostOfOne: opts.MostOfOne, of: make(map[string]int)},
 	}, nil
 }
@@ -176,6 +174,8 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /api/v1/views", s.views)
 	mux.HandleFunc("GET /api/v1/xds", s.proxies(s.opts.Proxies, nil))
 	mux.HandleFunc("GET /api/v1/fleets", s.proxies(s.opts.Following, s.opts.Objects))
+	mux.HandleFunc("GET /{$}", s.page)
+	mux.HandleFunc("GET /style.css", style)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("X-Content-Type-Options", "nosniff")

@@ -98,7 +98,7 @@ func (s *Server) know(r *http.Request, name string) *refusal {
 
 // refuse answers without objects, and counts it.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
-	s.stats.count(func(now *Stats) { now.Denied[no.Code]++ })
+	s.stats.denied[no.Code].Add(1)
 	s.opts.Logger.Debug("request denied", "remote_address", r.RemoteAddr, "code", no.Code, "message", no.Message)
 	no.write(w)
 }
@@ -112,7 +112,7 @@ func (s *Server) reader(ctx context.Context, asked request, identity *Identity) 
 		reader, err := s.opts.Cache.Read(asked.selection(identity), asked.token)
 		if !errors.Is(err, cache.ErrBehind) {
 			if err == nil && asked.token != "" {
-				s.stats.count(func(now *Stats) { now.Resumed++ })
+				s.stats.resumed.Add(1)
 			}
 			return reader, err
 		}
@@ -197,7 +197,7 @@ func (s *stream) run() string {
 // lost says why a client took nothing more, and counts those that are too slow.
 func (s *stream) lost() string {
 	if time.Since(s.began) >= s.opts.Take { // the error is another one in HTTP/2
-		s.stats.count(func(now *Stats) { now.TimedOut++ })
+		s.stats.timedOut.Add(1)
 		return "the client took nothing for " + s.opts.Take.String()
 	}
 	return "the client went away"
@@ -242,7 +242,7 @@ func (s *stream) send(batch cache.Batch) error {
 	_ = s.control.SetWriteDeadline(s.began.Add(s.opts.Take))
 	for _, event := range batch.Events {
 		line(s.out, event.Type, event.Object())
-		s.stats.count(func(now *Stats) { now.Events[event.Type]++ })
+		s.stats.event(event.Type)
 		s.due = true
 	}
 	switch {
@@ -277,13 +277,13 @@ func (s *stream) mark(token string, annotations map[string]string) {
 		}
 		annotations[name] = value
 	}
-	line(s.out, views.Bookmark, bookmark(token, annotations))
+	line(s.out, views.Bookmark, bookmark(s.asked.kind(), token, annotations))
 }
 
 // end writes why the stream ends.
 func (s *stream) end(no *refusal) string {
 	if no.Code == http.StatusGone {
-		s.stats.count(func(now *Stats) { now.Expired++ })
+		s.stats.expired.Add(1)
 	}
 	text, _ := json.Marshal(no.Status) // nothing in it cannot be encoded
 	_ = s.control.SetWriteDeadline(time.Now().Add(s.opts.Take))

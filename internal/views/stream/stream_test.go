@@ -195,18 +195,14 @@ func TestReadyShowsAFlipAsDeletedAndAdded(t *testing.T) {
 	}
 }
 
-func TestGatheringTellsEachPortWithAllItsEndpoints(t *testing.T) {
+func TestGatheringTellsThePortWithAllItsEndpoints(t *testing.T) {
 	c := newCluster(t, "shop")
-	address := plain(t, c)
-	c.slice("shop", 1, 2, -3)
-	for query, want := range map[string]int{"?gather=true": 3, "?gather=true&ready=true": 2} {
-		code, body := get(t, http.DefaultClient, address+query, "")
-		if code != http.StatusOK || strings.Count(body, `"kind":"ServicePortView"`) != 1 || strings.Count(body, `"address"`) != want {
-			t.Errorf("%s: got %d %s, want the port with %d endpoints", query, code, body, want)
-		}
-	}
-	if code, body := get(t, http.DefaultClient, address+"?watch=true&gather=true", ""); code != http.StatusBadRequest {
-		t.Errorf("got %d %s, want that a stream tells of endpoints alone", code, body)
+	events := watch(t, http.DefaultClient, plain(t, c)+"?watch=true&gather=true")
+	events.next(t)
+	events.next(t)
+	c.slice("shop", 1, 2, 3)
+	if e := events.next(t); e.Type != views.Modified || e.Object.Kind != "ServicePortView" || strings.Count(events.Text(), `"address"`) != 3 {
+		t.Errorf("got %s, want the port with three endpoints", events.Text())
 	}
 }
 
