@@ -187,6 +187,11 @@ var libraries = []struct {
 		"one place runs programs, with a bound on time and output, and ends the whole process group",
 	},
 	{
+		[]string{"github.com/kelseyhightower/envconfig"},
+		[]string{"internal/settings"},
+		"one package reads the environment",
+	},
+	{
 		[]string{"log", "log/slog"},
 		[]string{"cmd", "internal/endpoints/controller/controllertest", "internal/endpoints/controller", "internal/endpoints/page", "internal/endpoints/cli", "internal/views/stream", "internal/views/xds", "internal/views/cli", "internal/settings", "test/apiproxy" /* http.Server wants one to be silent with */},
 		"log or return, never both: stages and adapters return (config parses the level and masks secrets)",

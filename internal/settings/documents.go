@@ -11,16 +11,16 @@ import (
 type Documents struct {
 	// Dir is empty for an installation by variables. What is in it is for others to read:
 	// documents that are wrong end no program.
-	Dir string `env:"DOCUMENTS_DIR" example:"/etc/endpoints/documents" desc:"folder with EndpointPools and EndpointBindings, in files that end in .yaml, .yml or .json; read again when they change. It takes the place of every variable of the source, the remote cluster, the target, the health check and the guard"`
+	Dir string `envconfig:"DOCUMENTS_DIR" example:"/etc/endpoints/documents" desc:"folder with EndpointPools and EndpointBindings, in files that end in .yaml, .yml or .json; read again when they change. It takes the place of every variable of the source, the remote cluster, the target, the health check and the guard"`
 	// CredentialsDir has one folder for each name that pools give.
-	CredentialsDir string `env:"CREDENTIALS_DIR" example:"/etc/endpoints/credentials" desc:"folder with one folder for each name in spec.credentials of the pools, which holds kubeconfig, token, username and password, ca.crt; needs documents"`
+	CredentialsDir string `envconfig:"CREDENTIALS_DIR" example:"/etc/endpoints/credentials" desc:"folder with one folder for each name in spec.credentials of the pools, which holds kubeconfig, token, username and password, ca.crt; needs documents"`
 	// API reads what the API server has beside what is in Dir.
-	API bool `env:"DOCUMENTS_API" default:"false" desc:"read EndpointPools and EndpointBindings from the API server too, and tell there what becomes of them. It has to have the CustomResourceDefinitions. Where a file in DOCUMENTS_DIR holds a document of the same name, the file counts. Without DOCUMENTS_DIR it takes the place of the same variables"`
+	API bool `envconfig:"DOCUMENTS_API" default:"false" desc:"read EndpointPools and EndpointBindings from the API server too, and tell there what becomes of them. It has to have the CustomResourceDefinitions. Where a file in DOCUMENTS_DIR holds a document of the same name, the file counts. Without DOCUMENTS_DIR it takes the place of the same variables"`
 	// BoundSubnets, BoundNamespaces and BoundPorts are what pools in the API server may
 	// not go beyond.
-	BoundSubnets    []string `env:"BOUNDS_SUBNETS" everything:"0.0.0.0/0,::/0" format:"subnet" example:"10.0.0.0/16" desc:"address ranges that all subnets of pools in the API server must be inside; needed with DOCUMENTS_API=true"`
-	BoundNamespaces []string `env:"BOUNDS_NAMESPACES" everything:"*" format:"namespace" example:"shop,blog" desc:"namespaces that pools in the API server may allow, and whose bindings in the API server count; * is every namespace; needed with DOCUMENTS_API=true"`
-	BoundPorts      []string `env:"BOUNDS_PORTS" everything:"1-65535" format:"port-range" example:"30080,31000-31999" desc:"ports that pools in the API server may allow, as numbers and ranges; needed with DOCUMENTS_API=true"`
+	BoundSubnets    []string `envconfig:"BOUNDS_SUBNETS" everything:"0.0.0.0/0,::/0" format:"subnet" example:"10.0.0.0/16" desc:"address ranges that all subnets of pools in the API server must be inside; needed with DOCUMENTS_API=true"`
+	BoundNamespaces []string `envconfig:"BOUNDS_NAMESPACES" everything:"*" format:"namespace" example:"shop,blog" desc:"namespaces that pools in the API server may allow, and whose bindings in the API server count; * is every namespace; needed with DOCUMENTS_API=true"`
+	BoundPorts      []string `envconfig:"BOUNDS_PORTS" everything:"1-65535" format:"port-range" example:"30080,31000-31999" desc:"ports that pools in the API server may allow, as numbers and ranges; needed with DOCUMENTS_API=true"`
 }
 
 // Used reports whether documents take the place of variables.

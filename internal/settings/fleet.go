@@ -9,16 +9,16 @@ import (
 
 // ViewsFleet is how `endpoint-views fleet` makes fleets of Envoys.
 type ViewsFleet struct {
-	Namespaces []string `env:"FLEET_NAMESPACES" format:"dns-label" fallback:"all" desc:"namespaces whose Envoys are looked after, separated by commas; the rights are needed in these only" example:"shop,blog"`
-	Server     string   `env:"FLEET_XDS_SERVER" fleet:"needed" format:"host-port" desc:"HOST:PORT of XDS_ADDRESS as the Envoys reach it; a headless Service, so that they spread over the replicas; needed by fleet" example:"endpoint-views-xds.infra:18000"`
-	EnvoyImage string   `env:"FLEET_ENVOY_IMAGE" fleet:"needed" format:"image" desc:"image of Envoy by its digest, for fleets without spec.image; needed by fleet" example:"envoyproxy/envoy@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`
-	Image      string   `env:"FLEET_IMAGE" fleet:"needed" desc:"image of endpoint-views, which drains an Envoy that ends; needed by fleet" example:"ghcr.io/ablmnzde/ionoscloud-endpointslice-controller@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`
-	ServeURL   string   `env:"FLEET_SERVE_URL" format:"server-url" fallback:"Synced stays Unknown" desc:"address of VIEWS_ADDRESS of endpoint-views, where the operator asks what the Envoys acknowledged; of a host with several addresses each is asked" example:"https://endpoint-views-replicas.infra:8443"`
-	ServeCA    string   `env:"FLEET_SERVE_CA_FILE" fallback:"authorities of the system" desc:"file with the authority of its certificate, read again for each question"`
-	ServeToken string   `env:"FLEET_SERVE_TOKEN_FILE" fallback:"no token" desc:"file with the operator's token, read again for each question; its identity needs the namespace \"*\""`
-	Election   bool     `env:"FLEET_LEADER_ELECTION" default:"false" desc:"true lets only one of several operators act"`
-	LeaseNS    string   `env:"FLEET_LEASE_NAMESPACE" format:"dns-label" fallback:"namespace of the Pod" desc:"namespace of the Lease of the operators"`
-	LeaseName  string   `env:"FLEET_LEASE_NAME" default:"endpoint-views-fleet" format:"dns-subdomain" desc:"name of that Lease"`
+	Namespaces []string `envconfig:"FLEET_NAMESPACES" format:"dns-label" fallback:"all" desc:"namespaces whose Envoys are looked after, separated by commas; the rights are needed in these only" example:"shop,blog"`
+	Server     string   `envconfig:"FLEET_XDS_SERVER" fleet:"needed" format:"host-port" desc:"HOST:PORT of XDS_ADDRESS as the Envoys reach it; a headless Service, so that they spread over the replicas; needed by fleet" example:"endpoint-views-xds.infra:18000"`
+	EnvoyImage string   `envconfig:"FLEET_ENVOY_IMAGE" fleet:"needed" format:"image" desc:"image of Envoy by its digest, for fleets without spec.image; needed by fleet" example:"envoyproxy/envoy@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`
+	Image      string   `envconfig:"FLEET_IMAGE" fleet:"needed" desc:"image of endpoint-views, which drains an Envoy that ends; needed by fleet" example:"ghcr.io/ablmnzde/ionoscloud-endpointslice-controller@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`
+	ServeURL   string   `envconfig:"FLEET_SERVE_URL" format:"server-url" fallback:"Synced stays Unknown" desc:"address of VIEWS_ADDRESS of endpoint-views, where the operator asks what the Envoys acknowledged; of a host with several addresses each is asked" example:"https://endpoint-views-replicas.infra:8443"`
+	ServeCA    string   `envconfig:"FLEET_SERVE_CA_FILE" fallback:"authorities of the system" desc:"file with the authority of its certificate, read again for each question"`
+	ServeToken string   `envconfig:"FLEET_SERVE_TOKEN_FILE" fallback:"no token" desc:"file with the operator's token, read again for each question; its identity needs the namespace \"*\""`
+	Election   bool     `envconfig:"FLEET_LEADER_ELECTION" default:"false" desc:"true lets only one of several operators act"`
+	LeaseNS    string   `envconfig:"FLEET_LEASE_NAMESPACE" format:"dns-label" fallback:"namespace of the Pod" desc:"namespace of the Lease of the operators"`
+	LeaseName  string   `envconfig:"FLEET_LEASE_NAME" default:"endpoint-views-fleet" format:"dns-subdomain" desc:"name of that Lease"`
 }
 
 // CheckFleet says what `endpoint-views fleet` is missing; the other commands need none of

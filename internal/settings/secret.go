@@ -42,7 +42,7 @@ func (s Secret) Read() (string, error) {
 	return s.read()
 }
 
-// Decode takes over a secret that a variable holds.
+// Decode implements envconfig.Decoder. It takes over a secret that a variable holds.
 func (s *Secret) Decode(value string) error {
 	value, err := usableSecret(value)
 	if err != nil {

@@ -1,6 +1,12 @@
 package settings
 
-import "reflect"
+import (
+	"io"
+	"reflect"
+	"text/template"
+
+	"github.com/kelseyhightower/envconfig"
+)
 
 // variable is one environment variable and the field it fills.
 type variable struct {
@@ -26,15 +32,20 @@ const fileSuffix = "_FILE"
 // reference.
 func (c *Config) variables() []variable { return variablesOf(c.sections()...) }
 
-// variablesOf lists the variables of sections in the order of their fields: each field
-// with the tag env is one.
+// variablesOf lists the variables of sections in the order of their fields. Of envconfig this
+// takes the walk over fields alone: its Process reads the process' own environment, stops at the
+// first mistake, prints raw values and lets a blank value override a default.
 func variablesOf(sections ...any) []variable {
 	var all []variable
+	collect := func(name string, tags reflect.StructTag, field reflect.Value) string {
+		all = append(all, variable{name, tags, field})
+		return ""
+	}
+	visit := template.Must(template.New("").Funcs(template.FuncMap{"collect": collect}).
+		Parse(`{{range .}}{{collect .Alt .Tags .Field}}{{end}}`))
 	for _, section := range sections {
-		for field, value := range reflect.ValueOf(section).Elem().Fields() {
-			if name := field.Tag.Get("env"); name != "" {
-				all = append(all, variable{name, field.Tag, value})
-			}
+		if err := envconfig.Usaget("", section, io.Discard, visit); err != nil {
+			panic("settings: " + err.Error()) // only a section that is no pointer to a struct leads here
 		}
 	}
 	return all

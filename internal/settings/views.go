@@ -24,24 +24,24 @@ type Views struct {
 // ViewsCluster is what is watched.
 type ViewsCluster struct {
 	// Kubeconfig is empty for the ServiceAccount of the Pod we run in.
-	Kubeconfig string   `env:"KUBECONFIG" fallback:"in-cluster" desc:"kubeconfig of the cluster whose endpoints are shown"`
-	Namespaces []string `env:"VIEWS_NAMESPACES" format:"dns-label" fallback:"all" desc:"namespaces to watch, separated by commas; the rights are needed in these only" example:"shop,blog"`
+	Kubeconfig string   `envconfig:"KUBECONFIG" fallback:"in-cluster" desc:"kubeconfig of the cluster whose endpoints are shown"`
+	Namespaces []string `envconfig:"VIEWS_NAMESPACES" format:"dns-label" fallback:"all" desc:"namespaces to watch, separated by commas; the rights are needed in these only" example:"shop,blog"`
 	// Annotation selects Services: the default one by the value true, another one by
 	// being there.
-	Annotation string `env:"VIEWS_ANNOTATION" default:"endpoints.ablmnzde.github.io/views" format:"annotation" desc:"annotation of the Services that are shown; the default one has to be true, any other one only has to be there"`
+	Annotation string `envconfig:"VIEWS_ANNOTATION" default:"endpoints.ablmnzde.github.io/views" format:"annotation" desc:"annotation of the Services that are shown; the default one has to be true, any other one only has to be there"`
 }
 
 // ViewsStream is how clients are served.
 type ViewsStream struct {
-	Address        netip.AddrPort `env:"VIEWS_ADDRESS" default:"127.0.0.1:8082" desc:"IP address and port of the stream and of lists; port 0 takes any free one"`
-	MetricsAddress netip.AddrPort `env:"METRICS_ADDRESS" default:"127.0.0.1:8083" desc:"IP address and port of /livez, /readyz and /metrics; port 0 takes any free one"`
-	Certificate    string         `env:"VIEWS_TLS_CERT_FILE" fallback:"no TLS" desc:"file with the certificate of the server, read again at each handshake"`
-	Key            string         `env:"VIEWS_TLS_KEY_FILE" desc:"file with its key"`
-	ClientCA       string         `env:"VIEWS_CLIENT_CA_FILE" fallback:"no client certificates" desc:"file with the authority of clients' certificates, read again when it changes, for open connections too; a certificate names its client by one URI SAN, spiffe://VIEWS_TRUST_DOMAIN/ns/NAMESPACE/client/NAME"`
-	TrustDomain    string         `env:"VIEWS_TRUST_DOMAIN" default:"cluster.local" format:"dns-subdomain" desc:"trust domain of the clients' certificates; one of another trust domain is refused"`
-	Identities     string         `env:"VIEWS_IDENTITIES_FILE" fallback:"everything, on a loopback address only" desc:"YAML file that says which client may see which namespaces, read again when it changes; a client that is not in it sees nothing"`
-	MostClients    int            `env:"VIEWS_MAX_CLIENTS" default:"500" min:"1" max:"10000" desc:"streams that may be open at a time; at most a quarter of the file descriptors that the process may have"`
-	MostOfOne      int            `env:"VIEWS_MAX_CLIENTS_PER_IDENTITY" default:"50" min:"1" max:"10000" desc:"streams of one client that may be open at a time"`
+	Address        netip.AddrPort `envconfig:"VIEWS_ADDRESS" default:"127.0.0.1:8082" desc:"IP address and port of the stream and of lists; port 0 takes any free one"`
+	MetricsAddress netip.AddrPort `envconfig:"METRICS_ADDRESS" default:"127.0.0.1:8083" desc:"IP address and port of /livez, /readyz and /metrics; port 0 takes any free one"`
+	Certificate    string         `envconfig:"VIEWS_TLS_CERT_FILE" fallback:"no TLS" desc:"file with the certificate of the server, read again at each handshake"`
+	Key            string         `envconfig:"VIEWS_TLS_KEY_FILE" desc:"file with its key"`
+	ClientCA       string         `envconfig:"VIEWS_CLIENT_CA_FILE" fallback:"no client certificates" desc:"file with the authority of clients' certificates, read again when it changes, for open connections too; a certificate names its client by one URI SAN, spiffe://VIEWS_TRUST_DOMAIN/ns/NAMESPACE/client/NAME"`
+	TrustDomain    string         `envconfig:"VIEWS_TRUST_DOMAIN" default:"cluster.local" format:"dns-subdomain" desc:"trust domain of the clients' certificates; one of another trust domain is refused"`
+	Identities     string         `envconfig:"VIEWS_IDENTITIES_FILE" fallback:"everything, on a loopback address only" desc:"YAML file that says which client may see which namespaces, read again when it changes; a client that is not in it sees nothing"`
+	MostClients    int            `envconfig:"VIEWS_MAX_CLIENTS" default:"500" min:"1" max:"10000" desc:"streams that may be open at a time; at most a quarter of the file descriptors that the process may have"`
+	MostOfOne      int            `envconfig:"VIEWS_MAX_CLIENTS_PER_IDENTITY" default:"50" min:"1" max:"10000" desc:"streams of one client that may be open at a time"`
 }
 
 // OwnAnnotation is the one that has to be true.
