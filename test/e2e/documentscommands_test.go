@@ -63,7 +63,7 @@ func TestContract72TheCommandsKnowManyServices(t *testing.T) {
 		p.says(1, "status -n "+p.namespace+" web", "2 of 3 nodes ready in "+p.namespace+"/web", "ProbeRefused")
 		p.says(0, "status -n "+p.namespace+" shop", "2 of 2 nodes ready in "+p.namespace+"/shop")
 		p.says(1, "status -n "+p.namespace+" greedy", "may not use a pool secret")
-		p.says(1, "explain -A "+p.nodes[0].IP, "is known to 2 of 4 Services, and published ready by 0", "both blue", "down ProbeRefused", "greedy secret - - absent PoolNotAllowed")
+		p.says(1, "explain -A "+p.nodes[0].IP, "is known to 2 of 3 Services, and published ready by 0", "both blue", "down ProbeRefused")
 		p.says(0, "explain -n "+p.namespace+" shop "+p.green[0].IP, "is published ready")
 	}
 	t.Log("no daemon runs")
