@@ -48,7 +48,7 @@ func TestContract83And116ARestartWithNarrowerBoundsTakesNothingAway(t *testing.T
 	d.stop()
 
 	p.env["BOUNDS_SUBNETS"] = wide
-	p.says(0, "check --only documents", "DOCUMENTS_API=true", "3 pools, 2 bindings")
+	p.says(0, "check --only documents", "3 pools, 2 bindings")
 	before = p.slicesWritten()
 	d = p.start()
 	p.wantCondition("endpointpool/blue", "SourceReady")
