@@ -52,8 +52,8 @@ func (l *loader) checkDocuments() {
 			}
 		}
 	}
-	if l.sound("DOCUMENTS_API", "STORE_KIND") && l.config.Store.Kind == StoreKubectl {
-		l.mistake("STORE_KIND", "contradicts "+carrier+": kubectl fills the one Service that variables describe", "set STORE_KIND=client-go")
+	if l.config.Documents.API && l.sound("DOCUMENTS_API", "STORE_KIND") && l.config.Store.Kind == StoreKubectl {
+		l.mistake("DOCUMENTS_API", "contradicts STORE_KIND=kubectl, which fills one Service and watches nothing", "set STORE_KIND=client-go, or put the documents into DOCUMENTS_DIR")
 	}
 	if l.config.Leader.Election && !l.set("LEADER_ELECTION_NAMESPACE") {
 		l.mistake("LEADER_ELECTION_NAMESPACE", "is required with LEADER_ELECTION=true and "+carrier+", and not set", "set it to the namespace of this installation")

@@ -56,7 +56,7 @@ func TestAnAnswerOfAnotherProgramIsRejected(t *testing.T) {
 
 func TestWithoutADaemonTheCommandsLookThemselvesAndSaySo(t *testing.T) {
 	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := net.Listen("tcp", "127.77.0.1:0") // other tests get its port on 127.0.0.1
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,11 +17,11 @@ import (
 // where it has none.
 func (p Program) newHub(c settings.Config, set controller.Documents, m *metrics.Metrics) (controller.Hub, func() kube.Expiry, error) {
 	t, every := target(c), c.Source.PollInterval
+	if c.Documents.Used() && c.Store.Kind != settings.StoreClientGo {
+		return &few{documents: set, config: c, out: p.Stdout, added: make(chan struct{}, 1), changed: make(chan struct{}, 1)}, nil, nil
+	}
 	switch c.Store.Kind {
 	case settings.StoreMemory:
-		if c.Documents.Used() {
-			return newMemoryHub(set, c.Target.ManagedBy, p.Stdout), nil, nil
-		}
 		s, err := store.NewMemory(store.MemoryOptions{Target: t, Service: imagined(t), Out: p.Stdout})
 		if err != nil {
 			return nil, nil, err

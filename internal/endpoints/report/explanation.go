@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strings"
 
@@ -79,7 +78,8 @@ func (d *Document) explained(nodes []Node) ExplainedService {
 	return ExplainedService{Namespace: d.Service.Namespace, Service: d.Service.Name, Condition: d.Condition, Spelling: d.Service.Spelling, Nodes: nodes}
 }
 
-// ReadyIn counts the Services that publish all addresses of the subject ready.
+// ReadyIn counts the Services that publish the subject ready: all of its addresses that are
+// in a slice.
 func (e *Explanation) ReadyIn() (ready int) {
 	for _, t := range e.Services {
 		ready += t.ready()
@@ -122,18 +122,20 @@ func (e *Explanation) pick(all []ExplainedService, q Query) {
 	e.Services = append([]ExplainedService{}, all[e.Offset:e.Offset+min(cmp.Or(q.Limit, DefaultLimit), len(all)-e.Offset)]...)
 }
 
-// ready is 1 where every address of each pool is published ready, whichever node has it,
-// else 0.
+// ready is 1 where each address that is in a slice is published ready, whichever node has it,
+// and one is; else 0. What is in no slice may be an address that is not eligible.
 func (t *ExplainedService) ready() int {
 	type endpoint struct{ pool, address string }
-	unready := make(map[endpoint]bool)
+	ready := make(map[endpoint]bool)
 	for _, n := range t.Nodes {
-		of := endpoint{n.Pool, n.Address}
-		before, known := unready[of]
-		unready[of] = (before || !known) && n.State != inventory.StateReady.String()
+		if n.State == inventory.StateReady.String() {
+			ready[endpoint{n.Pool, n.Address}] = true
+		}
 	}
-	if slices.Contains(slices.Collect(maps.Values(unready)), true) {
-		return 0
+	for _, n := range t.Nodes {
+		if n.State != inventory.Absent.String() && !ready[endpoint{n.Pool, n.Address}] {
+			return 0
+		}
 	}
-	return 1
+	return min(len(ready), 1)
 }
