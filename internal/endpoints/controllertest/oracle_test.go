@@ -8,13 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller/controllertest"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controllertest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestEachExceptionOfTheOracleQuotesItsPromise(t *testing.T) {
 	t.Parallel()
-	contract, err := os.ReadFile("../../../../docs/contract.md")
+	contract, err := os.ReadFile("../../../docs/contract.md")
 	if err != nil {
 		t.Fatal(err)
 	}
