@@ -72,9 +72,9 @@ func (a *audience) tell(key assign.Group, notices []findings.Notice, now time.Ti
 		if a.allowed[of] == nil {
 			a.allowed[of] = limiter.NewLimiter(limiter.Every(announceEvery), mostAnnounced)
 		}
-		for _, service := range services {
-			if !a.allowed[of].AllowN(now, 1) {
-				break
+		for i, service := range services {
+			if !a.allowed[of].AllowN(now, 1) && i > 0 {
+				break // the first Service is told everything (contract 16)
 			}
 			own := notice
 			if own.Service = a.uids[service.Key]; !a.variables {
