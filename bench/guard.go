@@ -30,7 +30,7 @@ func Decision(before, after Fleet) guard.Input {
 
 // observed is a read of the fleet, each of it probed.
 func observed(fleet Fleet, now time.Time) guard.Input {
-	read := guard.Read{Nodes: len(fleet), Scheduled: true}
+	read := guard.Inventory{Nodes: len(fleet), Scheduled: true}
 	health := make(map[netip.Addr]inventory.Streak, len(fleet))
 	for _, b := range fleet {
 		number, address := strconv.Itoa(b.Number), b.Address()

@@ -32,8 +32,8 @@ type Event = EventOf[EndpointView]
 // PortEvent is one change of one port, which comes with all its endpoints.
 type PortEvent = EventOf[ServicePortView]
 
-// shown is what a stream tells of.
-type shown[T any] interface {
+// object is what a stream tells of.
+type object[T any] interface {
 	metadata() Metadata
 	// same reports whether two states say the same. Since is of the replica that saw it.
 	same(other T) bool
@@ -86,7 +86,7 @@ func (c *Client) WatchPorts(ctx context.Context, handle func(PortEvent) error) e
 
 // watch calls handle for each change, and whole each time that what was told is a state
 // that the server has, and no part of one.
-func watch[T shown[T]](ctx context.Context, c *Client, query url.Values, handle func(EventOf[T]) error, whole func()) error {
+func watch[T object[T]](ctx context.Context, c *Client, query url.Values, handle func(EventOf[T]) error, whole func()) error {
 	query.Set("watch", "true")
 	w := &watching[T]{client: c, query: query, handle: handle, whole: whole, has: make(map[string]*T)}
 	pause := pauseMin
@@ -118,7 +118,7 @@ func watch[T shown[T]](ctx context.Context, c *Client, query url.Values, handle 
 }
 
 // watching is one call of Watch or WatchPorts.
-type watching[T shown[T]] struct {
+type watching[T object[T]] struct {
 	client *Client
 	// query is what each stream asks for, beside the token.
 	query  url.Values

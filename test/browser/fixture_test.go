@@ -59,7 +59,7 @@ func blank() report.Document {
 			Head:    report.Head{APIVersion: report.APIVersion, At: now, Leader: true, Decided: true},
 			Program: report.Program{Version: "v1.2.3", StartedAt: now.Add(-time.Hour), UptimeSeconds: 3600},
 		},
-		PoolState: report.PoolState{ModeState: report.ModeState{Mode: "Publish"}, Source: report.Source{Kind: "ionos"}},
+		PoolState: report.PoolState{ModeState: report.ModeState{Mode: "Publish"}, Source: report.SourceState{Kind: "ionos"}},
 		Service:   report.Service{Namespace: "default", Name: "web"}, Store: report.Store{Kind: "client-go"},
 	}
 }
@@ -110,8 +110,8 @@ func manyServices(t *testing.T) page {
 		Headline:  report.Headline{Head: report.Head{APIVersion: report.APIVersion, At: doc.At, Decided: true, Leader: true}, Summary: "118 of 120 Services healthy: 1 FailOpen, 1 Refused", Condition: report.FailOpen, Program: doc.Program},
 		Documents: &report.Documents{Generation: 4, Mistakes: []report.Mistake{{Place: "pools/green.yaml:7", Message: "EndpointPool green spec.subnetz: is not known; write spec.subnets"}}},
 		Pools: []report.PoolStatus{
-			{Name: "blue", Condition: report.Healthy, ModeState: report.ModeState{Mode: "Publish"}, Source: &report.Source{Kind: "ionos", LastSuccess: doc.At.Add(-9 * time.Second)}, Services: 119, Stages: report.Stages{Ready: 300}},
-			{Name: "green", Condition: report.FailOpen, ModeState: report.ModeState{Mode: "FailOpen", Reason: "NothingPasses", Message: "no endpoint passes its health check"}, Source: &report.Source{Kind: "kubernetes", LastError: "connection refused"}, Services: 1, Stages: report.Stages{Ready: 3}},
+			{Name: "blue", Condition: report.Healthy, ModeState: report.ModeState{Mode: "Publish"}, Source: &report.SourceState{Kind: "ionos", LastSuccess: doc.At.Add(-9 * time.Second)}, Services: 119, Stages: report.Stages{Ready: 300}},
+			{Name: "green", Condition: report.FailOpen, ModeState: report.ModeState{Mode: "FailOpen", Reason: "NothingPasses", Message: "no endpoint passes its health check"}, Source: &report.SourceState{Kind: "kubernetes", LastError: "connection refused"}, Services: 1, Stages: report.Stages{Ready: 3}},
 		},
 		Conditions: []report.ConditionCount{{Condition: report.FailOpen, Services: 1}, {Condition: report.Refused, Services: 1}, {Condition: report.Healthy, Services: 118}},
 		Known:      120, Total: 120,

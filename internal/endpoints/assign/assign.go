@@ -194,14 +194,14 @@ func knownPools(in *Input, memory Memory) map[string]v1alpha1.EndpointPool {
 func (p *Plan) lose(key Key, uses []use) []use {
 	return slices.DeleteFunc(uses, func(u use) bool {
 		if u.lost > 0 {
-			p.Lost = append(p.Lost, Published{Key: key, Pool: u.Pool, Slice: u.SliceName(key), Ports: u.Ports, Endpoints: u.lost})
+			p.Lost = append(p.Lost, PublishedSlice{Key: key, Pool: u.Pool, Slice: u.SliceName(key), Ports: u.Ports, Endpoints: u.lost})
 		}
 		return u.unknown && u.end != replaced
 	})
 }
 
 func (p *Plan) sort() {
-	slices.SortFunc(p.Targets, func(a, b Target) int { return a.Key.Compare(b.Key) })
+	slices.SortFunc(p.Targets, func(a, b Assignment) int { return a.Key.Compare(b.Key) })
 	slices.SortStableFunc(p.Refusals, func(a, b Refusal) int { return a.Key.Compare(b.Key) })
 	slices.SortStableFunc(p.Notices, func(a, b Notice) int { return a.Key.Compare(b.Key) })
 }

@@ -211,7 +211,7 @@ func (h *history) check(t *testing.T) {
 
 // checkHandOvers holds what begins to drain, or is emptied without, against what takes its
 // place: as many endpoints as have to are stored, in each family.
-func (h *history) checkHandOvers(t *testing.T, target assign.Target) {
+func (h *history) checkHandOvers(t *testing.T, target assign.Assignment) {
 	t.Helper()
 	for _, u := range target.Uses {
 		name := target.Key.String() + " " + u.SliceName(target.Key)

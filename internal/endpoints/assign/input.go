@@ -37,7 +37,7 @@ type Input struct {
 	// Namespaces are the labels of namespaces, for pools that select them by labels.
 	Namespaces map[string]map[string]string
 	// Published are our slices, also those without the label of a pool.
-	Published []Published
+	Published []PublishedSlice
 	// Nodes is how many endpoints each pool has. A pool that was not read yet has none.
 	Nodes map[string]int
 	// Health returns what the checks of a group say, and false for one that has decided
@@ -57,7 +57,7 @@ type Local struct {
 	// managed-by value: what targets have, and what one that vanished has left. Both are
 	// sorted by namespace and name.
 	Services  []Service
-	Published []Published
+	Published []PublishedSlice
 	// Sights say of each pair of watches what its part is worth.
 	Sights []Sight
 }
@@ -92,8 +92,8 @@ type Broken struct {
 	Mistakes    string
 }
 
-// Published is what one slice of ours shows.
-type Published struct {
+// PublishedSlice is what one slice of ours shows.
+type PublishedSlice struct {
 	Key
 	// Pool is empty without the label of a pool.
 	Pool string

@@ -26,7 +26,7 @@ func (l *leave) all(out *Plan) {
 	}
 	for key, t := range l.targets {
 		t.uses = slices.DeleteFunc(t.uses, func(u use) bool { return u.emptied && !l.published(key, &u) })
-		told := Target{Key: key}
+		told := Assignment{Key: key}
 		for i := range t.uses {
 			told.Uses = append(told.Uses, l.one(key, t, i, out))
 		}
@@ -126,7 +126,7 @@ func (l *leave) wait(u *use, told *PoolUse, out *Plan, why string) {
 
 // published reports whether slices of a use hold endpoints.
 func (l *leave) published(key Key, u *use) bool {
-	return slices.ContainsFunc(l.in.Published, func(p Published) bool {
+	return slices.ContainsFunc(l.in.Published, func(p PublishedSlice) bool {
 		return p.Key == key && p.Endpoints > 0 && u.owns(key, p.Slice)
 	})
 }

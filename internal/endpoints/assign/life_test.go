@@ -331,7 +331,7 @@ func TestContract203ARestartFindsARenamedPoolWithTwoFamiliesOnce(t *testing.T) {
 		if strings.Contains(slice, "ipv6") {
 			address = "fd00::1"
 		}
-		w.in.Published = append(w.in.Published, assign.Published{
+		w.in.Published = append(w.in.Published, assign.PublishedSlice{
 			Key: key("shop/web"), Slice: slice, Pool: "blue", Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 30080}}, Endpoints: 1,
 			Addresses: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr(address)} },
 		})

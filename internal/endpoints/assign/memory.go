@@ -105,7 +105,7 @@ func (r *rules) recovered(memory Memory, wanted map[Key]request) map[Key]target 
 }
 
 // wantsPorts reports whether a slice has the ports that are wanted.
-func (r *rules) wantsPorts(p Published, wanted map[Key]request) bool {
+func (r *rules) wantsPorts(p PublishedSlice, wanted map[Key]request) bool {
 	req, asked := wanted[p.Key]
 	if !asked {
 		return false
@@ -119,7 +119,7 @@ func (r *rules) wantsPorts(p Published, wanted map[Key]request) bool {
 // its addresses are those of a pool that the Service asks for. Where the Service asks for
 // another pool than the label says, of which nothing is known, as after a pool was renamed, one
 // that has all its addresses can check them.
-func (r *rules) fromSlice(p Published, pools map[string]v1alpha1.EndpointPool, wanted map[Key]request) (use, bool) {
+func (r *rules) fromSlice(p PublishedSlice, pools map[string]v1alpha1.EndpointPool, wanted map[Key]request) (use, bool) {
 	req, asked := wanted[p.Key]
 	u := use{Use: Use{Group: Group{Pool: p.Pool}, Ports: p.Ports}, recovered: true}
 	if asked {
@@ -166,7 +166,7 @@ func (r *rules) fromSlice(p Published, pools map[string]v1alpha1.EndpointPool, w
 
 // poolOf returns the first of the named pools that has all addresses of a slice in its subnets
 // and allows its ports, empty if none has.
-func (r *rules) poolOf(p Published, names []string, pools map[string]v1alpha1.EndpointPool) string {
+func (r *rules) poolOf(p PublishedSlice, names []string, pools map[string]v1alpha1.EndpointPool) string {
 	if p.Addresses == nil {
 		return ""
 	}
@@ -189,7 +189,7 @@ func (r *rules) poolOf(p Published, names []string, pools map[string]v1alpha1.En
 
 // firstName is the name of the first of the slices, of which this is one that has another
 // name than the pool gives.
-func firstName(p Published) string {
+func firstName(p PublishedSlice) string {
 	for at := len(p.Slice); at > 0; at = strings.LastIndexAny(p.Slice[:at], "-.") {
 		first := publish.Target{Service: p.Service, Pool: p.Pool, SliceName: p.Slice[:at]}
 		if family, number, ok := first.ParseName(p.Slice); ok && (number > 1 || family == publish.IPv6) {
@@ -202,7 +202,7 @@ func firstName(p Published) string {
 // ownCheck is the check that a request says, nil for that of the pool. Where it checks one
 // of the wanted ports, the slices' own is checked in place of that; any other port has to be
 // allowed.
-func (r *rules) ownCheck(p Published, req request, pool *v1alpha1.EndpointPool) *v1alpha1.BindingHealthCheck {
+func (r *rules) ownCheck(p PublishedSlice, req request, pool *v1alpha1.EndpointPool) *v1alpha1.BindingHealthCheck {
 	own := req.spec.HealthCheck
 	has := func(ports []publish.Port) bool {
 		return slices.ContainsFunc(ports, func(port publish.Port) bool { return port.Protocol == publish.TCP && int32(port.Number) == *own.Port })

@@ -15,7 +15,7 @@ type Plan struct {
 	// sorted by name.
 	Pools []v1alpha1.EndpointPool
 	// Targets are sorted by namespace and Service.
-	Targets []Target
+	Targets []Assignment
 	// Refusals say which wishes are not granted, and Notices what else a reader should
 	// know; both sorted like Targets.
 	Refusals []Refusal
@@ -24,13 +24,13 @@ type Plan struct {
 	// do; empty otherwise.
 	Kept string
 	// Lost are slices whose pool no document describes. They stay as they are.
-	Lost []Published
+	Lost []PublishedSlice
 	// Next is when time alone changes the plan; zero if it does not.
 	Next time.Time
 }
 
-// Target is a Service to fill.
-type Target struct {
+// Assignment is a Service to fill.
+type Assignment struct {
 	Key
 	// DryRun decides and reports, and writes nothing.
 	DryRun bool
@@ -104,7 +104,7 @@ const (
 
 // HandsOver reports whether something waits for others to take its place.
 func (p *Plan) HandsOver() bool {
-	return slices.ContainsFunc(p.Targets, func(t Target) bool {
+	return slices.ContainsFunc(p.Targets, func(t Assignment) bool {
 		return slices.ContainsFunc(t.Uses, func(u PoolUse) bool { return u.Next != nil || u.State != Active })
 	})
 }

@@ -15,7 +15,7 @@ type rules struct {
 	in       *Input
 	pools    map[string]*v1alpha1.EndpointPool
 	services map[Key]*Service
-	slices   map[Key][]Published
+	slices   map[Key][]PublishedSlice
 	quota    quota
 }
 
@@ -27,7 +27,7 @@ func (r *rules) broken(name string) bool {
 func newRules(in *Input) *rules {
 	r := &rules{
 		in: in, pools: make(map[string]*v1alpha1.EndpointPool, len(in.Pools)), services: make(map[Key]*Service, len(in.Services)),
-		slices: make(map[Key][]Published, len(in.Published)), quota: newQuota(in.Nodes),
+		slices: make(map[Key][]PublishedSlice, len(in.Published)), quota: newQuota(in.Nodes),
 	}
 	for i := range in.Pools {
 		r.pools[in.Pools[i].Name] = &in.Pools[i]

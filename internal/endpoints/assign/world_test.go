@@ -120,12 +120,12 @@ func (w *world) publish() {
 			if t.DryRun || w.refuses[name] || w.refuses[t.Namespace+"/"+name] {
 				continue
 			}
-			w.in.Published = slices.DeleteFunc(w.in.Published, func(p assign.Published) bool { return p.Key == t.Key && p.Slice == name })
+			w.in.Published = slices.DeleteFunc(w.in.Published, func(p assign.PublishedSlice) bool { return p.Key == t.Key && p.Slice == name })
 			passing := assign.Count{IPv4: 10}
 			if set, is := w.passing[u.Group]; is {
 				passing = set
 			}
-			p := assign.Published{Key: t.Key, Pool: u.Pool, Slice: name, Ports: u.Ports, Endpoints: passing.IPv4 + passing.IPv6, IPv6: passing.IPv6}
+			p := assign.PublishedSlice{Key: t.Key, Pool: u.Pool, Slice: name, Ports: u.Ports, Endpoints: passing.IPv4 + passing.IPv6, IPv6: passing.IPv6}
 			w.draining[t.Namespace+"/"+name] = u.State == assign.Draining
 			if u.State == assign.Emptied {
 				p.Endpoints = 0

@@ -120,7 +120,7 @@ func (p Program) diff(ctx context.Context, c settings.Config, s scope, out comma
 func (s scope) of(a controller.Assessment) controller.Assessment {
 	a.Assessed = slices.DeleteFunc(slices.Clone(a.Assessed), func(t *controller.AssessedTarget) bool { return !s.has(t.Key) })
 	a.Plan.Refusals = slices.DeleteFunc(slices.Clone(a.Plan.Refusals), func(r assign.Refusal) bool { return !s.has(r.Key) })
-	a.Plan.Lost = slices.DeleteFunc(slices.Clone(a.Plan.Lost), func(l assign.Published) bool { return !s.has(l.Key) })
+	a.Plan.Lost = slices.DeleteFunc(slices.Clone(a.Plan.Lost), func(l assign.PublishedSlice) bool { return !s.has(l.Key) })
 	return a
 }
 

@@ -4,7 +4,7 @@ import "github.com/spf13/cobra"
 
 // explainCommand answers why a node or an address is, or is not, in a slice.
 func (p Program) explainCommand() *cobra.Command {
-	l := &looking{Program: p, command: "explain", needs: "NODE|IP"}
+	l := &lookup{Program: p, command: "explain", needs: "NODE|IP"}
 	cmd := &cobra.Command{
 		Use:   "explain [-n NAMESPACE [SERVICE] | -A] NODE|IP",
 		Short: "Say why a node or an address is in a slice or not; exit status 1 if it is not ready",

@@ -84,7 +84,7 @@ func (f *few) Local() assign.Local {
 		}
 	}
 	local.Services = slices.SortedFunc(maps.Values(services), func(a, b assign.Service) int { return a.Compare(b.Key) })
-	slices.SortFunc(local.Published, func(a, b assign.Published) int {
+	slices.SortFunc(local.Published, func(a, b assign.PublishedSlice) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Slice, b.Slice))
 	})
 	return local

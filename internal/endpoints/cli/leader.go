@@ -58,18 +58,18 @@ func (l leadership) fence(store targets.Store) targets.Store {
 	if l.elector == nil {
 		return store
 	}
-	return fenced{store, l.elector}
+	return fencedStore{store, l.elector}
 }
 
-// fenced is a store that writes only while the lease is held.
-type fenced struct {
+// fencedStore is a store that writes only while the lease is held.
+type fencedStore struct {
 	targets.Store
 	elector *lease.Elector
 }
 
 // Write implements writer.Store. An error that wraps lease.ErrLost says that
 // nothing was tried, or that the lease ended it.
-func (f fenced) Write(ctx context.Context, write publish.Write) (version string, err error) {
+func (f fencedStore) Write(ctx context.Context, write publish.Write) (version string, err error) {
 	err = f.elector.Fence(ctx, func(ctx context.Context) error {
 		version, err = f.Store.Write(ctx, write)
 		return err

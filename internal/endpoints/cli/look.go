@@ -16,9 +16,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
-// looking gets what status and explain show: from the daemon or, where none answers, by
-// looking itself.
-type looking struct {
+// lookup gets what status and explain show: from the daemon or, where none answers, by
+// lookup itself.
+type lookup struct {
 	Program
 	config settings.Config
 	scope  scope
@@ -35,7 +35,7 @@ type looking struct {
 }
 
 // flags adds what status and explain take.
-func (l *looking) flags(cmd *cobra.Command) {
+func (l *lookup) flags(cmd *cobra.Command) {
 	scopeFlags(cmd, &l.scope)
 	cmd.Flags().BoolVar(&l.alone, "compute", false, "ask no daemon; read source and slices and check the endpoints now")
 	timeoutFlag(cmd, &l.timeout)
@@ -43,7 +43,7 @@ func (l *looking) flags(cmd *cobra.Command) {
 }
 
 // run shows what there is, within the time-out.
-func (l *looking) run(ctx context.Context) error {
+func (l *lookup) run(ctx context.Context) error {
 	l.scope.listed(l.out)
 	var err error
 	if l.config, err = l.load(); err == nil {
@@ -65,7 +65,7 @@ func (l *looking) run(ctx context.Context) error {
 }
 
 // say writes a message on stderr unless it was the last.
-func (l *looking) say(message string) {
+func (l *lookup) say(message string) {
 	if message != l.said {
 		l.said = message
 		fmt.Fprintln(l.Stderr, plain(message))
@@ -75,7 +75,7 @@ func (l *looking) say(message string) {
 // look asks the daemon or, where none answers or where it knows no nodes to explain, looks
 // itself. With --wait and the store in memory it only asks: what is published is in the
 // daemon and nowhere else.
-func (l *looking) look(ctx context.Context) (view, error) {
+func (l *lookup) look(ctx context.Context) (view, error) {
 	if l.alone {
 		return l.evaluate(ctx)
 	}
@@ -104,7 +104,7 @@ func (l *looking) look(ctx context.Context) (view, error) {
 }
 
 // evaluate looks at everything itself, and writes nothing.
-func (l *looking) evaluate(ctx context.Context) (view, error) {
+func (l *lookup) evaluate(ctx context.Context) (view, error) {
 	started := time.Now()
 	b, a, err := l.assess(ctx, l.config)
 	if err != nil {
@@ -144,7 +144,7 @@ func (e evaluation) explanation(_ context.Context, s scope, subject string) (*re
 
 // ask asks for what the scope names, which is the only Service where it names nothing, and
 // for what is known of the subject.
-func (l *looking) ask(ctx context.Context, of answerer) (v view, err error) {
+func (l *lookup) ask(ctx context.Context, of answerer) (v view, err error) {
 	s := l.scope
 	if s == (scope{}) {
 		all, err := of.services(ctx, s)
@@ -172,7 +172,7 @@ func (l *looking) ask(ctx context.Context, of answerer) (v view, err error) {
 
 // await looks until all is well, and says on stderr what is wrong whenever that changes. At
 // the time-out it shows what it saw last.
-func (l *looking) await(ctx context.Context) error {
+func (l *lookup) await(ctx context.Context) error {
 	var last view
 	for {
 		v, err := l.look(ctx)
@@ -202,7 +202,7 @@ func (l *looking) await(ctx context.Context) error {
 }
 
 // show prints the view, and returns the exit status that it stands for.
-func (l *looking) show(v view) error {
+func (l *lookup) show(v view) error {
 	if err := l.out.Print(l.Stdout, v.data(), v.text(l.out == commandline.Wide)); err != nil {
 		return err
 	}

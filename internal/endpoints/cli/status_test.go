@@ -20,7 +20,7 @@ func document(change func(*report.Document)) *report.Document {
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	d := &report.Document{
 		Headline:  report.Headline{Head: report.Head{APIVersion: "v1", At: now, Decided: true, Leader: true}, Summary: "2 of 2 nodes ready in default/web", Healthy: true},
-		PoolState: report.PoolState{ModeState: report.ModeState{Mode: "Publish"}, Source: report.Source{Kind: "static", LastSuccess: now.Add(-5 * time.Second)}, Stages: report.Stages{Nodes: 2}},
+		PoolState: report.PoolState{ModeState: report.ModeState{Mode: "Publish"}, Source: report.SourceState{Kind: "static", LastSuccess: now.Add(-5 * time.Second)}, Stages: report.Stages{Nodes: 2}},
 		Service:   report.Service{Namespace: "default", Name: "web", Slices: []string{"web-remote"}}, Store: report.Store{Kind: "memory"},
 		Nodes: []report.Node{
 			node("a-worker", "10.0.0.11", "ready", "Ready", now.Add(-time.Hour)),

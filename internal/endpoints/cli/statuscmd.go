@@ -11,7 +11,7 @@ const statusPause = time.Second
 
 // statusCommand shows what the daemon last saw and decided.
 func (p Program) statusCommand() *cobra.Command {
-	l := &looking{Program: p, command: "status"}
+	l := &lookup{Program: p, command: "status"}
 	cmd := &cobra.Command{
 		Use:   "status [-n NAMESPACE [SERVICE] | -A]",
 		Short: "Show what is published and why; exit status 1 if something is wrong",

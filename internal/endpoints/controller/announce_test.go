@@ -26,7 +26,7 @@ func TestContract73APoolIsAnnouncedAtAFewOfItsServices(t *testing.T) {
 		add := func(namespace, service string, of assign.Group, dryRun bool) {
 			key := assign.Key{Namespace: namespace, Service: service}
 			uids[key] = "uid of " + key.String()
-			plan.Targets = append(plan.Targets, assign.Target{Key: key, DryRun: dryRun, Uses: []assign.PoolUse{{Use: assign.Use{Group: of}, State: assign.Active}}})
+			plan.Targets = append(plan.Targets, assign.Assignment{Key: key, DryRun: dryRun, Uses: []assign.PoolUse{{Use: assign.Use{Group: of}, State: assign.Active}}})
 		}
 		for i := range 1000 {
 			add("crowd", fmt.Sprintf("web-%03d", i), g, false)
@@ -82,7 +82,7 @@ func TestContract117AnEventNamesWhoDecidedAtItsService(t *testing.T) {
 	var plan assign.Plan
 	for service, by := range map[string]spelling.Kind{"shared": spelling.Pool, "annotated": spelling.Service, "bound": spelling.Binding} {
 		use := assign.Use{Group: g, By: spelling.Service, CheckBy: by}
-		plan.Targets = append(plan.Targets, assign.Target{Key: assign.Key{Namespace: "shop", Service: service}, Uses: []assign.PoolUse{{Use: use, State: assign.Active}}})
+		plan.Targets = append(plan.Targets, assign.Assignment{Key: assign.Key{Namespace: "shop", Service: service}, Uses: []assign.PoolUse{{Use: use, State: assign.Active}}})
 	}
 	got := make(map[string]string)
 	a := controller.NewAudience(func(key assign.Key, n findings.Notice) { got[key.Service] = n.Note })

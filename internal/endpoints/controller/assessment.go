@@ -20,7 +20,7 @@ type Assessment struct {
 
 // AssessedTarget is one Service.
 type AssessedTarget struct {
-	assign.Target
+	assign.Assignment
 	// Fills has one for each of its Uses, in their order.
 	Fills []*AssessedFill
 }
@@ -92,8 +92,8 @@ func (s *Server) assessment() Assessment {
 		}
 	}
 	for i := range a.Plan.Targets {
-		t := &AssessedTarget{Target: a.Plan.Targets[i]}
-		for j, each := range s.targets.fills(t.Target) {
+		t := &AssessedTarget{Assignment: a.Plan.Targets[i]}
+		for j, each := range s.targets.fills(t.Assignment) {
 			f := &AssessedFill{Use: t.Uses[j], Target: each.of}
 			var seen *FillState
 			if j < len(a.Targets[i].Fills) {

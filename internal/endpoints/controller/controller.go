@@ -149,7 +149,7 @@ type Options struct {
 // Server fills Services.
 type Server struct {
 	opts Options
-	lost *lost
+	lost *knownDocuments
 	// news says that a group, a reader or a store has something new to say.
 	news    chan struct{}
 	set     *writer.Set
@@ -179,7 +179,7 @@ type Server struct {
 	// searched says that namespaces with slices that no document names were looked for.
 	searched atomic.Bool
 	// shown is what runs by the newest plan, nil before the first.
-	shown atomic.Pointer[shown]
+	shown atomic.Pointer[snapshot]
 }
 
 // New checks the options. It neither reads, checks nor writes anything.
@@ -214,7 +214,7 @@ func New(opts Options) (*Server, error) {
 	s.labels = &labels{server: s}
 	s.pools = &pools{server: s, running: make(map[string]*running)}
 	s.groups = &groups{server: s, running: make(map[assign.Group]*group)}
-	s.targets = &targets{server: s, running: make(map[assign.Key]*filled), leaving: make(map[string]bool), broken: make(map[assign.Key]error), settling: newSettling(s.teller.log)}
+	s.targets = &targets{server: s, running: make(map[assign.Key]*filler), leaving: make(map[string]bool), broken: make(map[assign.Key]error), settling: newSettling(s.teller.log)}
 	return s, nil
 }
 

@@ -57,7 +57,7 @@ func (a *audience) Tell(key assign.Group, notices []findings.Notice, now time.Ti
 
 // Seen is what is shown of a Service after those outcomes.
 func Seen(outcomes []writer.Outcome, story findings.Story) *FillState {
-	f := &filled{fills: []fill{{of: publish.Target{SliceName: "blue"}}}, seen: make([]atomic.Pointer[FillState], 1)}
+	f := &filler{fills: []fill{{of: publish.Target{SliceName: "blue"}}}, seen: make([]atomic.Pointer[FillState], 1)}
 	for _, o := range outcomes {
 		f.see(o, story, mostWrites)
 	}

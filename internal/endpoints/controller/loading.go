@@ -37,7 +37,7 @@ func (t *teller) first(set documents.Set, err error) {
 }
 
 // load reads one of the stores, and reports whether that succeeded.
-func (t *targets) load(ctx context.Context, f *filled, i int) bool {
+func (t *targets) load(ctx context.Context, f *filler, i int) bool {
 	state, err := writer.Load(ctx, f.fills[i].store)
 	t.lists.share(state.Slices)
 	f.mu.Lock()
@@ -52,14 +52,14 @@ func (t *targets) load(ctx context.Context, f *filled, i int) bool {
 }
 
 // known reports whether every store was read.
-func (f *filled) known() bool {
+func (f *filler) known() bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.loads == 0
 }
 
 // unreadable is why a store could not be read, nil where that is not so.
-func (f *filled) unreadable() error {
+func (f *filler) unreadable() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.unread

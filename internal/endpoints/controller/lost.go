@@ -13,10 +13,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 )
 
-// lost are the documents, with what only the slices tell: a kind that is missing was there
+// knownDocuments are the documents, with what only the slices tell: a kind that is missing was there
 // once if there are slices that nothing else asked for while this process ran. Then it is
-// lost, not missing, and what its objects published stays.
-type lost struct {
+// knownDocuments, not missing, and what its objects published stays.
+type knownDocuments struct {
 	Documents
 
 	mu    sync.Mutex
@@ -32,12 +32,12 @@ type share struct {
 	pool string
 }
 
-func newLost(of Documents) *lost {
-	return &lost{Documents: of, kinds: make(map[string]bool), asked: make(map[share]bool)}
+func newLost(of Documents) *knownDocuments {
+	return &knownDocuments{Documents: of, kinds: make(map[string]bool), asked: make(map[share]bool)}
 }
 
 // Set implements Documents.
-func (l *lost) Set() documents.Set {
+func (l *knownDocuments) Set() documents.Set {
 	set := l.Documents.Set()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -56,7 +56,7 @@ func (l *lost) Set() documents.Set {
 
 // look takes in what is asked for and published, and reports whether one more kind is
 // lost.
-func (l *lost) look(in *assign.Input, set documents.Set) (news bool) {
+func (l *knownDocuments) look(in *assign.Input, set documents.Set) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	pools := make(map[string]bool, len(in.Pools))
@@ -82,7 +82,7 @@ func (l *lost) look(in *assign.Input, set documents.Set) (news bool) {
 		}
 	}
 	for _, kind := range set.Missing {
-		found := slices.ContainsFunc(in.Published, func(p assign.Published) bool {
+		found := slices.ContainsFunc(in.Published, func(p assign.PublishedSlice) bool {
 			if kind == v1alpha1.KindEndpointPool {
 				return p.Endpoints > 0 && p.Pool != "" && !pools[p.Pool]
 			}

@@ -15,7 +15,7 @@ type Observe struct {
 	// of.
 	Planned func(set documents.Set, plan *assign.Plan)
 	// Read gets each attempt to read the source of a pool.
-	Read func(pool string, r pool.Reading)
+	Read func(pool string, r pool.Attempt)
 	// OfGroup and OfTarget return what gets the outcomes of a group or a target that
 	// begins, those of a group with what was told of them.
 	OfGroup  func(key assign.Group) func(pool.Outcome, findings.Pool)
@@ -28,7 +28,7 @@ func (o *Observe) Fill() {
 		o.Planned = func(documents.Set, *assign.Plan) {}
 	}
 	if o.Read == nil {
-		o.Read = func(string, pool.Reading) {}
+		o.Read = func(string, pool.Attempt) {}
 	}
 	if o.OfGroup == nil {
 		o.OfGroup = func(assign.Group) func(pool.Outcome, findings.Pool) { return func(pool.Outcome, findings.Pool) {} }

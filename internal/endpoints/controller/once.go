@@ -113,7 +113,7 @@ func (s *Server) endOnce() {
 }
 
 // settledGroups is how many groups need no further check, or cannot be checked.
-func (s *Server) settledGroups(now *shown) int {
+func (s *Server) settledGroups(now *snapshot) int {
 	settled, said := 0, s.teller.troubles()
 	for i, key := range now.keys {
 		g := now.groups[i]
@@ -139,7 +139,7 @@ func (g *group) settled() bool {
 
 // unreadable reports whether no target of a group can be read.
 func (t *targets) unreadable(p assign.Plan, g assign.Group) bool {
-	return !slices.ContainsFunc(p.Targets, func(each assign.Target) bool {
+	return !slices.ContainsFunc(p.Targets, func(each assign.Assignment) bool {
 		f := t.running[each.Key]
 		uses := slices.ContainsFunc(each.Uses, func(u assign.PoolUse) bool { return u.Group == g || u.Next != nil && u.Next.Group == g })
 		return uses && t.broken[each.Key] == nil && (f == nil || f.unreadable() == nil)
@@ -147,7 +147,7 @@ func (t *targets) unreadable(p assign.Plan, g assign.Group) bool {
 }
 
 // written reports whether every Service was written, as far as it can be.
-func (s *Server) written(now *shown) bool {
+func (s *Server) written(now *snapshot) bool {
 	done := 0
 	for i := range now.plan.Targets {
 		if s.writtenTarget(&now.plan.Targets[i], now.targets[i]) {
@@ -158,7 +158,7 @@ func (s *Server) written(now *shown) bool {
 	return done == len(now.targets)
 }
 
-func (s *Server) writtenTarget(t *assign.Target, f *filled) bool {
+func (s *Server) writtenTarget(t *assign.Assignment, f *filler) bool {
 	switch {
 	case s.targets.broken[t.Key] != nil:
 		return true
@@ -225,7 +225,7 @@ func (o *once) read(of publish.Target, state *publish.State) {
 }
 
 // take takes in what an event of a Service came to. In a dry run nothing was written.
-func (o *once) take(f *filled, out *writer.Outcome) {
+func (o *once) take(f *filler, out *writer.Outcome) {
 	i := f.at(out.SliceName)
 	if o == nil || i < 0 {
 		return

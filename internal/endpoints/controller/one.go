@@ -60,7 +60,7 @@ func (o *One) Local() assign.Local {
 		local.Services = []assign.Service{{Key: key, Service: o.state.Service}}
 	}
 	for _, slice := range o.state.Slices {
-		published := assign.Published{Key: key, Pool: o.of.Pool, Slice: slice.Name, Ports: slice.Ports, Endpoints: len(slice.Endpoints), Changed: slice.Changed}
+		published := assign.PublishedSlice{Key: key, Pool: o.of.Pool, Slice: slice.Name, Ports: slice.Ports, Endpoints: len(slice.Endpoints), Changed: slice.Changed}
 		published.Addresses = func() (all []netip.Addr) {
 			for _, m := range slice.Endpoints {
 				all = append(all, m.Address)

@@ -81,7 +81,7 @@ func (p *pools) begin(ctx context.Context, document *v1alpha1.EndpointPool) (*ru
 	r.source = source
 	r.reader, err = pool.NewReader(pool.ReaderOptions{
 		Source: source, Changed: source.changed, FreeReads: supply.Free, Rules: supply.Rules, PollInterval: supply.PollInterval, SourceTimeout: supply.Timeout, Random: p.server.opts.Random,
-		Observe: func(r pool.Reading) { p.server.opts.Observe.Read(name, r) },
+		Observe: func(r pool.Attempt) { p.server.opts.Observe.Read(name, r) },
 	})
 	if err != nil {
 		return nil, err

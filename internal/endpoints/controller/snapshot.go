@@ -25,7 +25,7 @@ type Snapshot struct {
 	// Pools, Groups and Targets are those of the plan, in its order.
 	Pools   []Pool
 	Groups  []Group
-	Targets []Target
+	Targets []ServiceState
 	// Unread is why there is no plan: what is published cannot be read. It is nil where there
 	// is one, and where that is not known.
 	Unread error
@@ -59,8 +59,8 @@ type GroupState struct {
 	Reads     []findings.Cycle
 }
 
-// Target is what became of one Service.
-type Target struct {
+// ServiceState is what became of one Service.
+type ServiceState struct {
 	// Problem is why it is not filled at all; empty where it is.
 	Problem string
 	// Fills has one for each use of the plan; it is empty where nothing runs yet.
@@ -95,9 +95,9 @@ type FillState struct {
 // what is filled: those of 1,000 Services are memory too.
 const mostWrites = 5
 
-// shown is what runs by the newest plan. It is not changed any more; what its parts come
+// snapshot is what runs by the newest plan. It is not changed any more; what its parts come
 // to is looked up when somebody asks.
-type shown struct {
+type snapshot struct {
 	at        time.Time
 	plan      assign.Plan
 	documents documents.Set
@@ -105,12 +105,12 @@ type shown struct {
 	pools     []*running
 	groups    []*group
 	keys      []assign.Group
-	targets   []*filled
+	targets   []*filler
 }
 
 // show notes what runs by a plan.
 func (s *Server) show(in assign.Input, plan assign.Plan) {
-	now := &shown{at: in.Now, plan: plan, documents: s.teller.set, services: in.Services, keys: plan.Groups()}
+	now := &snapshot{at: in.Now, plan: plan, documents: s.teller.set, services: in.Services, keys: plan.Groups()}
 	for i := range plan.Pools {
 		now.pools = append(now.pools, s.pools.running[plan.Pools[i].Name])
 	}
@@ -137,7 +137,7 @@ func (s *Server) Snapshot() *Snapshot {
 	}
 	out := &Snapshot{
 		At: now.at, Plan: now.plan, Documents: now.documents, Services: now.services,
-		Pools: make([]Pool, len(now.pools)), Groups: make([]Group, len(now.groups)), Targets: make([]Target, len(now.targets)),
+		Pools: make([]Pool, len(now.pools)), Groups: make([]Group, len(now.groups)), Targets: make([]ServiceState, len(now.targets)),
 	}
 	said := s.teller.troubles()
 	for i, r := range now.pools {
@@ -177,7 +177,7 @@ func (s *Server) unread() error {
 }
 
 // look returns what the fills of a Service came to.
-func (f *filled) look() []Fill {
+func (f *filler) look() []Fill {
 	fills := make([]Fill, len(f.fills))
 	for i := range f.fills {
 		fills[i] = Fill{Target: f.fills[i].of, State: f.seen[i].Load()}
@@ -208,7 +208,7 @@ func (g *group) see(o pool.Outcome, memory findings.Pool, story findings.Story) 
 }
 
 // see notes what an event of a Service came to, for the fill that has its slices.
-func (f *filled) see(o writer.Outcome, story findings.Story, most int) {
+func (f *filler) see(o writer.Outcome, story findings.Story, most int) {
 	if i := f.at(o.SliceName); i >= 0 {
 		see(&f.seen[i], o, story, most)
 	}

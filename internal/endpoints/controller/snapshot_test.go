@@ -38,7 +38,7 @@ func TestOfAServiceTheLastStateAndTheNewestChangesAreShown(t *testing.T) {
 
 func TestOfAGroupTheReadsAreShownAndNoNodes(t *testing.T) {
 	t.Parallel()
-	got := controller.SeenOfGroup(pool.Outcome{Decided: true, Read: &pool.Reading{}}, findings.Story{Cycle: &findings.Cycle{}})
+	got := controller.SeenOfGroup(pool.Outcome{Decided: true, Read: &pool.Attempt{}}, findings.Story{Cycle: &findings.Cycle{}})
 	if got.Read != nil || len(got.Reads) != 1 || !got.Decided {
 		t.Errorf("got %+v, want one read without its nodes", got)
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // move takes over how far a hand-over is, which changes nothing of what runs.
-func (f *filled) move(fills []fill) {
+func (f *filler) move(fills []fill) {
 	phases := phasesOf(fills)
 	if !slices.Equal(f.phases, phases) && f.target != nil {
 		f.target.Move(phases)
@@ -27,7 +27,7 @@ func phasesOf(fills []fill) []writer.Phase {
 }
 
 // know takes over what came of the slices that the target before it had too.
-func (f *filled) know(before *filled) {
+func (f *filler) know(before *filler) {
 	if before == nil {
 		return
 	}
@@ -39,7 +39,7 @@ func (f *filled) know(before *filled) {
 }
 
 // at returns which of the fills has slices of that first name, -1 if none has.
-func (f *filled) at(slice string) int {
+func (f *filler) at(slice string) int {
 	return slices.IndexFunc(f.fills, func(each fill) bool { return each.of.SliceName == slice })
 }
 

@@ -17,7 +17,7 @@ import (
 // targets are which Services are filled from which groups.
 type targets struct {
 	server  *Server
-	running map[assign.Key]*filled
+	running map[assign.Key]*filler
 	ended   sync.WaitGroup
 	mu      sync.Mutex
 	// leaving are the slices whose last target still has requests in flight.
@@ -28,13 +28,13 @@ type targets struct {
 	lists    lists
 }
 
-// filled is one Service that is filled, or is about to be.
-type filled struct {
+// filler is one Service that is filler, or is about to be.
+type filler struct {
 	fills []fill
 	// phases are how far hand-overs have come; only the loop of the server uses them.
 	phases []writer.Phase
 	dryRun bool
-	target *writer.Target
+	target *writer.Filler
 	stop   context.CancelFunc
 	// seen is what the last event of each fill came to, nil before the first.
 	seen []atomic.Pointer[FillState]
@@ -90,7 +90,7 @@ func (t *targets) prepare(ctx context.Context, p assign.Plan) {
 }
 
 // fills are what a target is made of.
-func (t *targets) fills(each assign.Target) []fill {
+func (t *targets) fills(each assign.Assignment) []fill {
 	fills := make([]fill, 0, len(each.Uses))
 	for _, u := range each.Uses {
 		f := fill{verdict: name(u.Group), of: u.Target(each.Key)}
@@ -109,7 +109,7 @@ func (t *targets) fills(each assign.Target) []fill {
 
 // sortedKeys are the keys of targets in their order, so that one seed of a simulation is one
 // course of events.
-func sortedKeys(running map[assign.Key]*filled) []assign.Key {
+func sortedKeys(running map[assign.Key]*filler) []assign.Key {
 	return slices.SortedFunc(maps.Keys(running), assign.Key.Compare)
 }
 
@@ -121,9 +121,9 @@ func sameFill(a, b fill) bool {
 
 // open opens the stores of a target, and begins to read them. It returns nil where a
 // target before it has not ended yet.
-func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filled, error) {
+func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filler, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	f := &filled{
+	f := &filler{
 		fills: fills, phases: phasesOf(fills), dryRun: dryRun, stop: cancel, seen: make([]atomic.Pointer[FillState], len(fills)),
 		loads: len(fills), states: make([]*publish.State, len(fills)),
 	}
@@ -159,10 +159,10 @@ func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filled,
 
 // names is how messages about slices name settings. They are about who asked for the slices,
 // never about the check, which another document may say while this goes on.
-func (f *filled) names(slice string) spelling.Names { return f.fills[max(f.at(slice), 0)].of.Names }
+func (f *filler) names(slice string) spelling.Names { return f.fills[max(f.at(slice), 0)].of.Names }
 
 // release closes the stores of a target that never ran.
-func (f *filled) release() {
+func (f *filler) release() {
 	for _, each := range f.fills {
 		if each.store != nil {
 			each.store.Release()
@@ -210,7 +210,7 @@ func (t *targets) run() {
 
 // end ends a target. Its slices stay as they are, and its stores are closed when no
 // request is in flight any more.
-func (t *targets) end(ctx context.Context, key assign.Key, f *filled) {
+func (t *targets) end(ctx context.Context, key assign.Key, f *filler) {
 	f.stop()
 	delete(t.running, key)
 	t.settling.forget(key)
@@ -234,7 +234,7 @@ func (t *targets) end(ctx context.Context, key assign.Key, f *filled) {
 }
 
 // mark notes whether the slices of a target are being left.
-func (t *targets) mark(f *filled, leaving bool) {
+func (t *targets) mark(f *filler, leaving bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, each := range f.fills {

@@ -23,7 +23,7 @@ type teller struct {
 	// variables says that variables say what is filled, and unread what was told of their slices
 	// before the first plan.
 	variables bool
-	unread    findings.Target
+	unread    findings.ServiceStory
 	// thorough says that every changed decision is logged as well.
 	thorough bool
 	// set is the one whose changes were told last.
@@ -145,14 +145,14 @@ func (t *teller) ofGroup(key assign.Group, g *group) func(pool.Outcome) {
 }
 
 // ofTarget returns what tells and shows the outcomes of a target, at its Service too.
-func (t *teller) ofTarget(key assign.Key, f *filled) func(writer.Outcome) {
+func (t *teller) ofTarget(key assign.Key, f *filler) func(writer.Outcome) {
 	most := mostWrites
 	if t.variables {
 		most = findings.MaxCycles
 	}
-	memories := make(map[string]findings.Target, len(f.fills))
+	memories := make(map[string]findings.ServiceStory, len(f.fills))
 	for _, each := range f.fills {
-		memories[each.of.SliceName] = findings.Target{DryRun: f.dryRun}
+		memories[each.of.SliceName] = findings.ServiceStory{DryRun: f.dryRun}
 	}
 	log, observe := t.log.With(keyArgs(key)...), t.opts.Observe.OfTarget(key, f.dryRun)
 	return func(o writer.Outcome) {

@@ -238,7 +238,7 @@ func (h worldHub) Local() assign.Local {
 		if !h.watched[s.namespace] {
 			continue
 		}
-		p := assign.Published{Key: assign.Key{Namespace: s.namespace, Service: s.service}, Slice: s.Name, Pool: s.pool, Ports: s.Ports, Endpoints: len(s.Endpoints), Changed: s.Changed}
+		p := assign.PublishedSlice{Key: assign.Key{Namespace: s.namespace, Service: s.service}, Slice: s.Name, Pool: s.pool, Ports: s.Ports, Endpoints: len(s.Endpoints), Changed: s.Changed}
 		if s.Family == publish.IPv6 {
 			p.IPv6 = p.Endpoints
 		}

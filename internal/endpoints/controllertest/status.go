@@ -22,7 +22,7 @@ type Counts struct {
 	// (contract 12).
 	Overruns uint64
 	// Held is what held connections came to.
-	Held pool.Held
+	Held pool.HoldCounts
 	// Unchanged, Changed and Blocked are passes: slices are as they should be, are
 	// to be written, or cannot be because of the Service.
 	Unchanged, Changed, Blocked uint64

@@ -34,7 +34,7 @@ func newFleet(size int) fleet {
 	}
 	filtered := filter.Apply(nodes, filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
 	f := fleet{decisions: findings.ByName(filtered.Decisions)}
-	f.in = guard.Input{Now: at, Health: inventory.HealthOf(health), Read: &guard.Read{Nodes: size, Candidates: filtered.Candidates, Decisions: filtered.Decisions}}
+	f.in = guard.Input{Now: at, Health: inventory.HealthOf(health), Read: &guard.Inventory{Nodes: size, Candidates: filtered.Candidates, Decisions: filtered.Decisions}}
 	f.verdict = guard.Decide(f.in, policy())
 	f.in.Read, f.in.Memory = nil, f.verdict.Memory
 	f.verdict = guard.Decide(f.in, policy())

@@ -25,7 +25,7 @@ type history struct {
 	health      inventory.Health
 	filtered    []inventory.Decision
 	// parked is a read that is shown and not decided on yet.
-	parked  *guard.Read
+	parked  *guard.Inventory
 	verdict guard.Verdict
 	found   []findings.Finding
 	policy  guard.Policy
@@ -70,7 +70,7 @@ func (h *history) read(t *rapid.T) {
 	}
 	filtered := filter.Apply(nodes, filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}})
 	h.filtered = findings.ByName(filtered.Decisions)
-	h.parked = &guard.Read{Nodes: len(nodes), Candidates: filtered.Candidates, Decisions: filtered.Decisions, Scheduled: true}
+	h.parked = &guard.Inventory{Nodes: len(nodes), Candidates: filtered.Candidates, Decisions: filtered.Decisions, Scheduled: true}
 }
 
 // probe draws results for some of the addresses.

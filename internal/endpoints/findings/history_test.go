@@ -34,18 +34,18 @@ func newChronicle() *chronicle {
 
 // reads lets the source list that many nodes, 10.0.0.1 and up.
 func (h *chronicle) reads(nodes int) {
-	read := guard.Read{Nodes: nodes + h.listed, Scheduled: true}
+	read := guard.Inventory{Nodes: nodes + h.listed, Scheduled: true}
 	for i := range nodes {
 		addr := netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)})
 		read.Candidates = append(read.Candidates, inventory.Candidate{Node: inventory.Identity{Name: fmt.Sprint("w", i+1)}, Address: addr})
 	}
 	h.at = h.at.Add(30 * time.Second)
 	h.decide(&read)
-	h.tell(pool.Outcome{Passed: true, Decided: true, Read: &pool.Reading{At: h.at, Nodes: make([]inventory.Node, nodes+h.listed)}, Source: pool.Sourced{Nodes: nodes}})
+	h.tell(pool.Outcome{Passed: true, Decided: true, Read: &pool.Attempt{At: h.at, Nodes: make([]inventory.Node, nodes+h.listed)}, Source: pool.Sourced{Nodes: nodes}})
 }
 
 // decide makes the next verdict; every endpoint passes.
-func (h *chronicle) decide(read *guard.Read) {
+func (h *chronicle) decide(read *guard.Inventory) {
 	off := policy()
 	off.HealthOff = true
 	h.verdict = guard.Decide(guard.Input{Now: h.at, Read: read, Memory: h.verdict.Memory}, off)
@@ -128,7 +128,7 @@ func TestContract185AnEmptyInventoryIsNotCalledEligible(t *testing.T) {
 	h := newChronicle()
 	outside := []inventory.Decision{{Node: inventory.Identity{Name: "w9"}, Stage: inventory.StageFilter, Reason: inventory.OutsideSubnet}}
 	for _, source := range []pool.Sourced{{Nodes: 1, Decisions: outside}, {}, {Nodes: 1, Decisions: outside}, {Nodes: 2}} {
-		h.tell(pool.Outcome{Read: &pool.Reading{}, Source: source})
+		h.tell(pool.Outcome{Read: &pool.Attempt{}, Source: source})
 	}
 	var got []string
 	for _, line := range h.lines[1:] {

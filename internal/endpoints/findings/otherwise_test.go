@@ -15,7 +15,7 @@ import (
 // over or the difference is another one.
 func TestContract171StoredOtherwiseIsAnnouncedOnceForEachState(t *testing.T) {
 	t.Parallel()
-	var memory findings.Target
+	var memory findings.ServiceStory
 	tell := func(slice, why string) (notices []string) {
 		o := writer.Outcome{Results: []writer.Result{{Write: publish.Write{Slice: publish.Slice{Name: slice}}}}}
 		if why != "" {

@@ -131,7 +131,7 @@ func (s *Story) recovered(r pool.Recovered) {
 }
 
 // read says when the source begins to fail, fails otherwise, or recovers.
-func (s *Story) read(before pool.Sourced, r pool.Reading) {
+func (s *Story) read(before pool.Sourced, r pool.Attempt) {
 	switch {
 	case r.Err != nil && before.LastErr == nil:
 		s.announce(Notice{Reason: SourceUnavailable, Note: r.Err.Error() + "; endpoints stay as they are and follow their health checks"})

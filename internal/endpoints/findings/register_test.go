@@ -34,10 +34,10 @@ func TestWhatChangesIsFoundAsIfAllWereLookedAt(t *testing.T) {
 				t.Fatalf("findings (-want +got):\n%s\nbefore: %+v", diff, before)
 			}
 		}
-		read := func() *pool.Reading {
+		read := func() *pool.Attempt {
 			h.read(t)
 			source.Decisions = h.parked.Decisions
-			return &pool.Reading{At: h.now}
+			return &pool.Attempt{At: h.now}
 		}
 		tell(pool.Outcome{Recovered: &pool.Recovered{}})
 		for range rapid.IntRange(1, 25).Draw(t, "steps") {
@@ -64,7 +64,7 @@ func TestAChangeOfOneNodeMakesNoListOfAllFindings(t *testing.T) {
 	f := newFleet(1_000)
 	told, _ := findings.Pool{}.Tell(pool.Outcome{Recovered: &pool.Recovered{}, Verdict: &f.verdict})
 	source := pool.Sourced{Decisions: f.decisions}
-	told, _ = told.Tell(pool.Outcome{At: f.in.Now, Judged: f.in.Now, Verdict: &f.verdict, Source: source, Read: &pool.Reading{}, Passed: true})
+	told, _ = told.Tell(pool.Outcome{At: f.in.Now, Judged: f.in.Now, Verdict: &f.verdict, Source: source, Read: &pool.Attempt{}, Passed: true})
 	changed := f.verdict
 	changed.Decisions = append([]inventory.Decision(nil), f.verdict.Decisions...)
 	changed.Decisions[7].Reason = inventory.ReadyFailing
@@ -86,7 +86,7 @@ func TestManyChangesOneAfterAnotherAreFoundAsIfAllWereLookedAt(t *testing.T) {
 		verdict.Decisions = slices.Clone(verdict.Decisions)
 		verdict.Decisions[i*7%200].Reason = inventory.ReadyFailing
 		after := verdict
-		told, _ = told.Tell(pool.Outcome{At: now, Judged: now, Verdict: &after, Source: source, Read: &pool.Reading{}, Passed: true})
+		told, _ = told.Tell(pool.Outcome{At: now, Judged: now, Verdict: &after, Source: source, Read: &pool.Attempt{}, Passed: true})
 		want = findings.Findings(want, f.decisions, after, now, now)
 		if diff := cmp.Diff(want, told.Findings(), cmpopts.EquateComparable(netip.Addr{}, netip.Prefix{})); diff != "" {
 			t.Fatalf("findings after %d changes (-want +got):\n%s", i+1, diff)

@@ -11,8 +11,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
 
-// Target is the memory of what was reported of a target; nothing, if zero.
-type Target struct {
+// ServiceStory is the memory of what was reported of a target; nothing, if zero.
+type ServiceStory struct {
 	// DryRun says that nothing is written.
 	DryRun bool
 
@@ -27,7 +27,7 @@ type Target struct {
 }
 
 // Tell returns what an outcome is worth telling, and the memory for the next one.
-func (t Target) Tell(o writer.Outcome) (Target, Story) {
+func (t ServiceStory) Tell(o writer.Outcome) (ServiceStory, Story) {
 	var s Story
 	if o.Defect != nil {
 		s.say(Error, "the Service is not filled because of a defect of the program, its slices stay as they are", "error", o.Defect, "retry_after", o.Defect.Again, "stack", o.Defect.Stack)

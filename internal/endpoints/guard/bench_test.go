@@ -11,8 +11,8 @@ import (
 
 // fleet returns the input of a decision for size endpoints that are published and
 // pass, and the read that lists them.
-func fleet(size int) (guard.Input, guard.Read) {
-	read := guard.Read{Nodes: size, Scheduled: true}
+func fleet(size int) (guard.Input, guard.Inventory) {
+	read := guard.Inventory{Nodes: size, Scheduled: true}
 	health := make(map[netip.Addr]inventory.Streak, size)
 	for i := range size {
 		a := netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})

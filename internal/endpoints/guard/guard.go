@@ -92,8 +92,8 @@ type Policy struct {
 // checks is how long Fall checks of an endpoint take.
 func (p Policy) checks() time.Duration { return time.Duration(p.Fall) * p.Interval }
 
-// Read is one complete answer of the source after the filter: an inventory.
-type Read struct {
+// Inventory is one complete answer of the source after the filter: an inventory.
+type Inventory struct {
 	// Nodes is how many nodes the source listed, whatever became of them.
 	Nodes int
 	// Candidates and Decisions are the filter's, sorted.
@@ -113,7 +113,7 @@ type Input struct {
 	// Now carries a monotonic reading.
 	Now time.Time
 	// Read is the read that brought this decision about, nil if none did.
-	Read   *Read
+	Read   *Inventory
 	Health inventory.Health
 	Memory Memory
 }

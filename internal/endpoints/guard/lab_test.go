@@ -117,9 +117,9 @@ func candidates(list string) []inventory.Candidate {
 }
 
 // reading is a scheduled read of these addresses, one node each.
-func reading(list string) guard.Read {
+func reading(list string) guard.Inventory {
 	all := candidates(list)
-	return guard.Read{Nodes: len(all), Candidates: all, Scheduled: true}
+	return guard.Inventory{Nodes: len(all), Candidates: all, Scheduled: true}
 }
 
 // read decides on a scheduled read.
@@ -195,7 +195,7 @@ func (l *lab) wait(d time.Duration) {
 }
 
 // decide makes one decision and holds it to what is true of all of them.
-func (l *lab) decide(read *guard.Read) {
+func (l *lab) decide(read *guard.Inventory) {
 	l.Helper()
 	in := guard.Input{Now: l.now, Read: read, Health: l.health, Memory: l.verdict.Memory}
 	if l.long {

@@ -130,12 +130,12 @@ func (m *machine) inventoryOf(names []string) []inventory.Candidate {
 
 func (m *machine) goodRead(t *rapid.T) {
 	listed := m.inventoryOf(m.names)
-	m.decide(t, &guard.Read{Nodes: len(listed), Candidates: listed, Scheduled: rapid.Bool().Draw(t, "scheduled")})
+	m.decide(t, &guard.Inventory{Nodes: len(listed), Candidates: listed, Scheduled: rapid.Bool().Draw(t, "scheduled")})
 }
 
 // badRead is a read that some mistake upstream has damaged.
 func (m *machine) badRead(t *rapid.T) {
-	read := guard.Read{Nodes: rapid.IntRange(0, 9).Draw(t, "nodes"), Scheduled: rapid.Bool().Draw(t, "scheduled")}
+	read := guard.Inventory{Nodes: rapid.IntRange(0, 9).Draw(t, "nodes"), Scheduled: rapid.Bool().Draw(t, "scheduled")}
 	if kind := rapid.SampledFrom([]string{"none", "part", "part", "twins", "all leave", "taken over", "strangers"}).Draw(t, "kind"); kind != "none" {
 		for _, c := range m.inventoryOf(m.names) {
 			c.Leaving = c.Leaving || kind == "all leave"

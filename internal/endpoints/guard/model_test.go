@@ -135,7 +135,7 @@ func (m *model) hear(result inventory.Result) {
 }
 
 // see takes an inventory in: contract 13.
-func (m *model) see(read guard.Read) {
+func (m *model) see(read guard.Inventory) {
 	listing := make(map[netip.Addr]inventory.Candidate)
 	for _, c := range read.Candidates {
 		listing[c.Address] = c
@@ -233,7 +233,7 @@ func (m *model) depart(r *record) {
 // before it was kept. An endpoint that is announced to leave counts as taken away.
 // Endpoints that a rejected inventory added do not make a share larger. An endpoint
 // that leaves replaces nothing.
-func (m *model) tooMuch(read guard.Read, listing map[netip.Addr]inventory.Candidate, asked func(*record) bool) bool {
+func (m *model) tooMuch(read guard.Inventory, listing map[netip.Addr]inventory.Candidate, asked func(*record) bool) bool {
 	stays, members, ready, taken := 0, 0, 0, 0
 	for _, c := range listing {
 		if !c.Leaving {
@@ -264,7 +264,7 @@ func (m *model) tooMuch(read guard.Read, listing map[netip.Addr]inventory.Candid
 	return stays == 0 || float64(taken) > allowed || taken > 0 && contradicts(read)
 }
 
-func contradicts(read guard.Read) bool {
+func contradicts(read guard.Inventory) bool {
 	for _, d := range read.Decisions {
 		if d.Reason == inventory.DuplicateAddress {
 			return true

@@ -16,7 +16,7 @@ import (
 //	yes                              present    present
 //	as leaving, or not at all        leaving    kept
 //	its address, for another node    leaving    leaving
-func observe(before pool, read Read, f family, now time.Time, policy Policy) pool {
+func observe(before pool, read Inventory, f family, now time.Time, policy Policy) pool {
 	after := before
 	after.candidates = list(before, read.Candidates, f, now)
 	verdict := judgeInventory(after, read, f, policy)

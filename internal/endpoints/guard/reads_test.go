@@ -69,13 +69,13 @@ func TestContract13CountsReadyMembersOnly(t *testing.T) {
 func TestContract13HoldsWhenTheInventoryCollapses(t *testing.T) {
 	tests := []struct {
 		name  string
-		read  guard.Read
+		read  guard.Inventory
 		mode  string
 		parts []string
 	}{
-		{"no node", guard.Read{Scheduled: true}, "Hold NoNodes", []string{"no node", "3 IPv4 endpoints"}},
-		{"no node that passes the filter", guard.Read{Nodes: 7, Scheduled: true}, "Hold NothingPassesFilter", []string{"7 nodes", "eligible"}},
-		{"nodes that are not ready", guard.Read{Nodes: 4, Scheduled: true, Decisions: []inventory.Decision{
+		{"no node", guard.Inventory{Scheduled: true}, "Hold NoNodes", []string{"no node", "3 IPv4 endpoints"}},
+		{"no node that passes the filter", guard.Inventory{Nodes: 7, Scheduled: true}, "Hold NothingPassesFilter", []string{"7 nodes", "eligible"}},
+		{"nodes that are not ready", guard.Inventory{Nodes: 4, Scheduled: true, Decisions: []inventory.Decision{
 			{Node: inventory.Identity{Name: "w1"}, Reason: inventory.OutsideSubnet, Address: netip.MustParseAddr("192.0.2.1")},
 			{Node: inventory.Identity{Name: "w2"}, Reason: inventory.NodeNotReady}, {Node: inventory.Identity{Name: "w3"}, Reason: inventory.NodeNotReady}, {Node: inventory.Identity{Name: "w4"}, Reason: inventory.NodeNotReady},
 			{Node: inventory.Identity{Name: "w1"}, Reason: inventory.OutsideSubnet, Address: netip.MustParseAddr("192.0.2.2")},
@@ -83,7 +83,7 @@ func TestContract13HoldsWhenTheInventoryCollapses(t *testing.T) {
 			{Node: inventory.Identity{Name: "w1"}, Reason: inventory.OutsideSubnet, Address: netip.MustParseAddr("192.0.2.4")},
 		}}, "Hold NothingPassesFilter", []string{"no IPv4 address of the 4 nodes is eligible (NodeNotReady: 3)"}},
 		{"one of three", reading("a"), "Hold TooManyRemovals", []string{"2 of 3", "MAX_REMOVAL_PERCENT=50"}},
-		{"by a change signal", guard.Read{Nodes: 0}, "Hold NoNodes", []string{"Rejected 0 scheduled"}},
+		{"by a change signal", guard.Inventory{Nodes: 0}, "Hold NoNodes", []string{"Rejected 0 scheduled"}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestContract13LetsNothingBeGoneWhereNothingIsPublished(t *testing.T) {
 	l := newLab(t)
 	l.read("")
 	l.wantMode("Publish")
-	l.decide(&guard.Read{Nodes: 3, Scheduled: true})
+	l.decide(&guard.Inventory{Nodes: 3, Scheduled: true})
 	l.wantMode("Publish")
 }
 

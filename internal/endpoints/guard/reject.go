@@ -25,7 +25,7 @@ type assessment struct {
 //
 // Endpoints past the threshold do not make it harder to remove others: what the
 // source says of those is judged apart.
-func judgeInventory(p pool, read Read, f family, policy Policy) assessment {
+func judgeInventory(p pool, read Inventory, f family, policy Policy) assessment {
 	all := tally(p, false)
 	cause, why := all.reject(p, read, f, policy)
 	if cause == "" {
@@ -73,7 +73,7 @@ func tally(p pool, restOnly bool) count {
 // reject says why an inventory is rejected, and returns no cause when it is not.
 // A node that is announced to leave is taken away as well, and its address is no
 // candidate that could stand in for another.
-func (n count) reject(p pool, read Read, f family, policy Policy) (Cause, string) {
+func (n count) reject(p pool, read Inventory, f family, policy Policy) (Cause, string) {
 	stays := slices.ContainsFunc(p.candidates, func(c *candidate) bool { return !c.Leaving })
 	switch {
 	case n.members == 0:
@@ -95,7 +95,7 @@ func (n count) reject(p pool, read Read, f family, policy Policy) (Cause, string
 
 // mostly says for how many nodes the most frequent reason decided that none of their
 // addresses of the family is eligible; nothing where none is known.
-func mostly(read Read, f family) string {
+func mostly(read Inventory, f family) string {
 	nodes := make(map[inventory.Reason]map[inventory.Identity]bool)
 	for i := range read.Decisions {
 		d := &read.Decisions[i]
@@ -122,7 +122,7 @@ func mostly(read Read, f family) string {
 // duplicate returns the first address that the inventory gives to two nodes, if
 // there is one. It makes the whole inventory questionable, so its family does not
 // matter.
-func duplicate(read Read) (addr netip.Addr, found bool) {
+func duplicate(read Inventory) (addr netip.Addr, found bool) {
 	for i := range read.Decisions {
 		if d := &read.Decisions[i]; d.Reason == inventory.DuplicateAddress {
 			return d.Address, true

@@ -14,7 +14,7 @@ import (
 
 // decide lets guard and model decide, compares them, and checks the promises
 // that need no model of the decision.
-func (m *machine) decide(t *rapid.T, read *guard.Read) {
+func (m *machine) decide(t *rapid.T, read *guard.Inventory) {
 	t.Helper()
 	mode, before := guard.Publish, m.verdict.Members
 	facts := map[bool]map[netip.Addr]record{}
@@ -55,7 +55,7 @@ func (m *machine) decide(t *rapid.T, read *guard.Read) {
 }
 
 // ofFamily returns the part of a read that is about one family.
-func ofFamily(read guard.Read, is4 bool) guard.Read {
+func ofFamily(read guard.Inventory, is4 bool) guard.Inventory {
 	foreign := func(c inventory.Candidate) bool { return c.Address.Is4() != is4 }
 	read.Candidates = slices.DeleteFunc(slices.Clone(read.Candidates), foreign)
 	read.Ineligible = slices.DeleteFunc(slices.Clone(read.Ineligible), foreign)
@@ -186,7 +186,7 @@ func (m *machine) calm(t *rapid.T) {
 	}
 	for range m.policy.Threshold + 3 {
 		listed := m.inventoryOf(m.names)
-		m.decide(t, &guard.Read{Nodes: len(listed), Candidates: listed, Scheduled: true})
+		m.decide(t, &guard.Inventory{Nodes: len(listed), Candidates: listed, Scheduled: true})
 		for range m.policy.Fall + m.policy.Rise {
 			m.now = m.now.Add(m.policy.Interval)
 			m.batch(t)

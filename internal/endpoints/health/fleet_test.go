@@ -167,9 +167,9 @@ func (f *fleet) indexOf(address netip.Addr) int {
 
 // watch watches the addresses with these indexes, watchAll the whole fleet.
 func (f *fleet) watch(indexes ...int) {
-	var targets []health.Target
+	var targets []health.Address
 	for _, i := range indexes {
-		targets = append(targets, health.Target{Address: f.address(i)})
+		targets = append(targets, health.Address{Address: f.address(i)})
 	}
 	f.loop.Watch(targets)
 }

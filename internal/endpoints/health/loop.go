@@ -64,8 +64,8 @@ func (o LoopOptions) validate() error {
 	return nil
 }
 
-// Target is one address to check.
-type Target struct {
+// Address is one address to check.
+type Address struct {
 	Address netip.Addr
 	// Urgent says that the state of the address is in question.
 	Urgent bool
@@ -121,7 +121,7 @@ func (l *Loop) Close() {
 // Watch replaces the set of addresses. It is cheap where little changes and targets
 // are sorted. Once it has returned, no check of an address outside the set begins,
 // and no result of it is handed out.
-func (l *Loop) Watch(targets []Target) {
+func (l *Loop) Watch(targets []Address) {
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()
 	l.hub.schedule.watch(l.feed, targets, l.hub.now())

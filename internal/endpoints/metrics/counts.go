@@ -51,7 +51,7 @@ func (m *Metrics) pool(name string) *poolCounts {
 }
 
 // Read takes an attempt to read the source of a pool.
-func (m *Metrics) Read(name string, r pool.Reading) { m.pool(name).read(r) }
+func (m *Metrics) Read(name string, r pool.Attempt) { m.pool(name).read(r) }
 
 // Reaches takes how the source of a pool is reached now.
 func (m *Metrics) Reaches(name string, a Access) { m.pool(name).access.Store(&a) }
@@ -118,7 +118,7 @@ type inventoryRead struct {
 }
 
 // read takes an attempt to read in.
-func (p *poolCounts) read(r pool.Reading) {
+func (p *poolCounts) read(r pool.Attempt) {
 	if r.Err != nil {
 		p.bad.Add(1)
 		return
@@ -146,7 +146,7 @@ func (p *poolCounts) reached() Access {
 // totals are what one group counted since it began.
 type totals struct {
 	moves              [inventory.StateDown + 1]uint64
-	held               pool.Held
+	held               pool.HoldCounts
 	accepted, overruns uint64
 }
 

@@ -156,7 +156,7 @@ func (v *exposition) addTargets(outcomes map[assign.Group]*pool.Outcome, dryRun 
 }
 
 // leaving says what becomes of a target that is not what its document or annotation says.
-func leaving(t *assign.Target) []string {
+func leaving(t *assign.Assignment) []string {
 	var problems []string
 	for _, u := range t.Uses {
 		switch {
@@ -173,7 +173,7 @@ func leaving(t *assign.Target) []string {
 
 // failsOpen reports whether a target publishes endpoints as ready although none passes:
 // one of its pools fails open, and nothing of that address family works in the others.
-func failsOpen(t *assign.Target, outcomes map[assign.Group]*pool.Outcome) bool {
+func failsOpen(t *assign.Assignment, outcomes map[assign.Group]*pool.Outcome) bool {
 	var works guard.Working
 	var open struct{ v4, v6 bool }
 	for _, u := range t.Uses {
@@ -215,7 +215,7 @@ func (t *targetView) fill(f *controller.FillState, dryRun bool, now time.Time) {
 }
 
 // judge says whether all slices of a target together serve.
-func (t *targetView) judge(of *assign.Target, open bool) {
+func (t *targetView) judge(of *assign.Assignment, open bool) {
 	if slices.ContainsFunc(of.Uses, func(u assign.PoolUse) bool { return u.State != assign.Emptied }) {
 		t.tell(t.ready == 0, v1alpha1.ReasonNoEndpointReady)
 		t.tell(open, v1alpha1.ReasonFailOpen)

@@ -38,7 +38,7 @@ type crowd struct {
 	told   engine.Snapshot
 	pools  map[string]engine.Pool
 	groups map[assign.Group]engine.Group
-	filled map[assign.Key]engine.Target
+	filled map[assign.Key]engine.ServiceState
 }
 
 // snapshot is what the engine would show.
@@ -73,7 +73,7 @@ func (c *crowd) ofGroup(g assign.Group) func(pool.Outcome, findings.Pool) {
 
 // fill gives a target its slices.
 func (c *crowd) fill(key assign.Key, f engine.FillState) {
-	c.filled[key] = engine.Target{Fills: []engine.Fill{{State: &f}}}
+	c.filled[key] = engine.ServiceState{Fills: []engine.Fill{{State: &f}}}
 }
 
 // problem is why something does not run, empty for nil.
@@ -86,7 +86,7 @@ func problem(err error) string {
 
 func newCrowd(t testing.TB, pools ...string) *crowd {
 	t.Helper()
-	c := &crowd{t: t, pools: map[string]engine.Pool{}, groups: map[assign.Group]engine.Group{}, filled: map[assign.Key]engine.Target{}, registry: prometheus.NewPedanticRegistry()}
+	c := &crowd{t: t, pools: map[string]engine.Pool{}, groups: map[assign.Group]engine.Group{}, filled: map[assign.Key]engine.ServiceState{}, registry: prometheus.NewPedanticRegistry()}
 	var err error
 	if c.metrics, err = metrics.New(metrics.Options{Registry: c.registry, Snapshot: c.snapshot}); err != nil {
 		t.Fatal(err)
@@ -111,7 +111,7 @@ func use(g assign.Group, state assign.State) assign.PoolUse {
 func (c *crowd) fills(service string, uses ...assign.PoolUse) assign.Key {
 	namespace, name, _ := strings.Cut(service, "/")
 	key := assign.Key{Namespace: namespace, Service: name}
-	c.plan.Targets = append(c.plan.Targets, assign.Target{Key: key, Uses: uses})
+	c.plan.Targets = append(c.plan.Targets, assign.Assignment{Key: key, Uses: uses})
 	return key
 }
 
@@ -151,15 +151,15 @@ func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
 		web := c.fills("shop/web", use(first, assign.Active))
 		blog := c.fills("blog/web", use(second, assign.Leaving))
 		c.plan.Refusals = []assign.Refusal{{Key: assign.Key{Namespace: "evil", Service: "x"}, Pool: "green", Reason: v1alpha1.ReasonPoolNotAllowed}}
-		c.plan.Lost = []assign.Published{{}}
+		c.plan.Lost = []assign.PublishedSlice{{}}
 		c.ofGroup(first)(pool.Outcome{
 			Verdict:  &guard.Verdict{Mode: guard.Hold, Members: members(3, 1), Unchecked: 1, Removal: guard.Removal{Endpoints: 2, Inventories: 4}},
-			Overruns: 5, Refused: 2, Held: pool.Held{HolderStats: health.HolderStats{Wanted: 4, Held: 3, Alarms: [4]uint64{0, 1, 0, 2}, Ignored: 1}, Confirmed: 2},
+			Overruns: 5, Refused: 2, Held: pool.HoldCounts{HolderStats: health.HolderStats{Wanted: 4, Held: 3, Alarms: [4]uint64{0, 1, 0, 2}, Ignored: 1}, Confirmed: 2},
 			Source: pool.Sourced{Decisions: []inventory.Decision{{Reason: inventory.OutsideSubnet}, {}}},
 		}, findings.Pool{Moves: [4]uint64{1, 2, 0, 3}, Accepted: 7})
 		c.ofGroup(second)(pool.Outcome{Verdict: &guard.Verdict{Members: members(2, 0)}, Trouble: &pool.Trouble{}}, findings.Pool{})
-		c.metrics.Read("blue", pool.Reading{At: time.Now(), Nodes: make([]inventory.Node, 5)})
-		c.metrics.Read("blue", pool.Reading{At: time.Now(), Err: errOutage})
+		c.metrics.Read("blue", pool.Attempt{At: time.Now(), Nodes: make([]inventory.Node, 5)})
+		c.metrics.Read("blue", pool.Attempt{At: time.Now(), Err: errOutage})
 		c.groups[second] = engine.Group{Problem: problem(errOutage), State: c.groups[second].State}
 		c.pools["blue"] = engine.Pool{Warnings: []string{"odd"}}
 		c.metrics.Reaches("blue", metrics.Access{
@@ -279,7 +279,7 @@ func TestContract73ACounterOutlivesItsGroup(t *testing.T) {
 	c := newCrowd(t, "blue")
 	one, two := group("blue", 80), group("blue", 81)
 	c.fill(c.fills("shop/web", use(one, assign.Active)), written(1, 0))
-	c.filled[c.fills("shop/api", use(two, assign.Active))] = engine.Target{Problem: problem(errCrowd)}
+	c.filled[c.fills("shop/api", use(two, assign.Active))] = engine.ServiceState{Problem: problem(errCrowd)}
 	verdict := &guard.Verdict{Members: members(1, 0)}
 	first, second := c.ofGroup(one), c.ofGroup(two)
 	first(pool.Outcome{Verdict: verdict, Overruns: 10}, findings.Pool{Accepted: 1})
@@ -330,7 +330,7 @@ func decide(t *testing.T, outcome inventory.Outcome) guard.Verdict {
 	addr := netip.MustParseAddr("10.0.0.1")
 	policy := guard.Policy{Rise: 2, Fall: 3, Interval: time.Second, MaxSilentPercent: 50, FailOpen: true, Threshold: 10, PollInterval: time.Minute, MaxRemovalPercent: 50}
 	now := time.Unix(1e9, 0)
-	read := &guard.Read{Nodes: 1, Candidates: []inventory.Candidate{{Node: inventory.Identity{Name: "a"}, Address: addr}}, Scheduled: true}
+	read := &guard.Inventory{Nodes: 1, Candidates: []inventory.Candidate{{Node: inventory.Identity{Name: "a"}, Address: addr}}, Scheduled: true}
 	v := guard.Decide(guard.Input{Now: now, Read: read, Memory: guard.Recover(members(0, 0), now)}, policy)
 	var checks inventory.Health
 	for range 9 {
@@ -391,7 +391,7 @@ func TestWhatCannotBeginIsAProblemUntilItDoes(t *testing.T) {
 	c := newCrowd(t, "blue")
 	key := c.fills("shop/web", use(group("blue", 80), assign.Active))
 	for _, err := range []error{errCrowd, nil} {
-		c.pools["blue"], c.filled[key] = engine.Pool{Problem: problem(err)}, engine.Target{Problem: problem(err)}
+		c.pools["blue"], c.filled[key] = engine.Pool{Problem: problem(err)}, engine.ServiceState{Problem: problem(err)}
 		c.planned(documents.Set{})
 		holds := 0.0
 		if err != nil {

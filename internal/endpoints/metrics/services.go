@@ -35,7 +35,7 @@ func serviceFamilies() []Family {
 		each("services", Gauge, label[assign.State]{"state", []assign.State{assign.Active, assign.Leaving, assign.Draining, assign.Kept, assign.Emptied}},
 			"Services that are filled, by state: as its document or annotation says (active), until `spec.releaseAfter` is over or others take over (leaving), while they drain because others did (draining), because too many vanished at once or not everything could be read (kept), or with slices that are being emptied (emptied).",
 			func(m snapshot, state assign.State) int {
-				return count(m.Plan.Targets, func(t *assign.Target) bool { return stateOf(t) == state })
+				return count(m.Plan.Targets, func(t *assign.Assignment) bool { return stateOf(t) == state })
 			}),
 		each("services_with_problem", Gauge, label[string]{"kind", problems()}, "Services with a problem, by problem, whatever their number.",
 			func(m snapshot, kind string) int { return m.problems[kind] }),
@@ -48,7 +48,7 @@ func serviceFamilies() []Family {
 
 // stateOf is the state of a Service that is furthest from Active; Emptied counts where
 // nothing else is.
-func stateOf(t *assign.Target) assign.State {
+func stateOf(t *assign.Assignment) assign.State {
 	for _, state := range []assign.State{assign.Kept, assign.Leaving, assign.Draining, assign.Active} {
 		if slices.ContainsFunc(t.Uses, func(u assign.PoolUse) bool { return u.State == state }) {
 			return state

@@ -162,7 +162,7 @@ func threeNodes() report.Document {
 		Headline: report.Headline{Head: report.Head{APIVersion: report.APIVersion, At: now, Leader: true, Decided: true}, Summary: "1 of 2 nodes ready in default/web", Condition: report.Degraded, Program: report.Program{Version: "v1.2.3", UptimeSeconds: 3600}},
 		PoolState: report.PoolState{
 			ModeState: report.ModeState{Mode: "Publish"},
-			Source:    report.Source{Kind: "file", LastSuccess: now.Add(-12 * time.Second), NextRead: now.Add(18 * time.Second)},
+			Source:    report.SourceState{Kind: "file", LastSuccess: now.Add(-12 * time.Second), NextRead: now.Add(18 * time.Second)},
 			Stages:    report.Stages{Nodes: 3, Eligible: 2, Passing: 1, Ready: 1, Down: 1},
 		},
 		Service: report.Service{Namespace: "default", Name: "web", Slices: []string{"web-remote"}}, Store: report.Store{Kind: "memory"},

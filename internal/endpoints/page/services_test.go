@@ -31,7 +31,7 @@ func threeServices(q report.Query) *report.Services {
 		Documents:    &report.Documents{Generation: 2, Mistakes: []report.Mistake{{Place: "a.yaml:3", Message: "spec.subnetz is not known"}}},
 		ServicesKept: "2 of 3 Services lost their binding", ServicesWithoutPool: []report.ServiceWithoutPool{{Namespace: "shop", Service: "old", Pool: "gone", Slice: "old.gone", Endpoints: 1}},
 		Pools: []report.PoolStatus{
-			{Name: "blue", Condition: report.Healthy, ModeState: report.ModeState{Mode: "Publish"}, Source: &report.Source{Kind: "ionos", LastSuccess: now.Add(-12 * time.Second)}, Services: 1, Stages: report.Stages{Ready: 3}},
+			{Name: "blue", Condition: report.Healthy, ModeState: report.ModeState{Mode: "Publish"}, Source: &report.SourceState{Kind: "ionos", LastSuccess: now.Add(-12 * time.Second)}, Services: 1, Stages: report.Stages{Ready: 3}},
 			{Name: "green", Condition: report.FailOpen, ModeState: report.ModeState{Mode: "FailOpen", Reason: "NothingPasses", Message: "none of 3 endpoints passes"}, Problem: "no file token", Services: 1, Stages: report.Stages{Ready: 3}},
 			{Name: "idle", Condition: report.Healthy, ModeState: report.ModeState{Mode: "Publish"}},
 		},
@@ -133,8 +133,8 @@ func TestContract188ThePageOfManyTargetsTellsWhatToDoAboutASource(t *testing.T) 
 	w := many(t, func(o *page.Options) {
 		o.Services = func(report.Query) *report.Services {
 			return &report.Services{Headline: report.Headline{Head: report.Head{APIVersion: report.APIVersion, At: time.Now(), Leader: true, Decided: true}, Condition: report.NothingReady}, Pools: []report.PoolStatus{
-				{Name: "berlin", Condition: report.NothingReady, Source: &report.Source{Kind: "ionos", LastError: "get servers: 401 Unauthorized"}},
-				{Name: "london", Condition: report.Healthy, Source: &report.Source{Kind: "kubernetes", LastSuccess: time.Now()}},
+				{Name: "berlin", Condition: report.NothingReady, Source: &report.SourceState{Kind: "ionos", LastError: "get servers: 401 Unauthorized"}},
+				{Name: "london", Condition: report.Healthy, Source: &report.SourceState{Kind: "kubernetes", LastSuccess: time.Now()}},
 			}}
 		}
 	})

@@ -17,7 +17,7 @@ func NewSchedule(interval time.Duration, free bool, random func() float64) *Sche
 }
 
 // Took notes an attempt.
-func (s *Schedule) Took(r Reading, now time.Time) { s.s.took(r, now) }
+func (s *Schedule) Took(r Attempt, now time.Time) { s.s.took(r, now) }
 
 // Next returns when the source is read next.
 func (s *Schedule) Next() (at time.Time, scheduled bool) { return s.s.next() }
@@ -29,7 +29,7 @@ type Intake struct{ i intake }
 func NewIntake(wait time.Duration) *Intake { return &Intake{intake{wait: wait}} }
 
 // Accept takes an inventory in.
-func (i *Intake) Accept(read *guard.Read, now time.Time) { i.i.accept(read, now) }
+func (i *Intake) Accept(read *guard.Inventory, now time.Time) { i.i.accept(read, now) }
 
 // Put takes results in.
 func (i *Intake) Put(results ...inventory.Result) { i.i.put(results) }
@@ -38,7 +38,7 @@ func (i *Intake) Put(results ...inventory.Result) { i.i.put(results) }
 func (i *Intake) Deadline() time.Time { return i.i.deadline() }
 
 // Take returns what to decide on.
-func (i *Intake) Take(unchecked bool, now time.Time) (*guard.Read, inventory.Health) {
+func (i *Intake) Take(unchecked bool, now time.Time) (*guard.Inventory, inventory.Health) {
 	return i.i.take(func() bool { return unchecked }, now)
 }
 
@@ -71,7 +71,7 @@ func NewResults(policy guard.Policy, v *guard.Verdict, health inventory.Health) 
 }
 
 // Waits notes an inventory that waits.
-func (r *Results) Waits() { r.l.intake.inventory = &guard.Read{} }
+func (r *Results) Waits() { r.l.intake.inventory = &guard.Inventory{} }
 
 // Take takes results in and reports whether a pass must be made now.
 func (r *Results) Take(now time.Time, results ...inventory.Result) bool {
@@ -102,11 +102,11 @@ func NewBox() *Box { return &Box{&box{ready: make(chan struct{}, 1)}} }
 
 // Inventory puts an inventory of so many nodes in, Error an error.
 func (b *Box) Inventory(nodes int) {
-	b.b.put(answer{Reading{}, &inventoryRead{Reading{}, guard.Read{Nodes: nodes}}})
+	b.b.put(answer{Attempt{}, &inventoryRead{Attempt{}, guard.Inventory{Nodes: nodes}}})
 }
 
 // Error puts an error in.
-func (b *Box) Error(err error) { b.b.put(answer{reading: Reading{Err: err}}) }
+func (b *Box) Error(err error) { b.b.put(answer{reading: Attempt{Err: err}}) }
 
 // Take returns the nodes of the inventory in the box, -1 where there is none, and the
 // error of the newest answer.

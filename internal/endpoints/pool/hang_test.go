@@ -32,10 +32,10 @@ func (d *deaf) Read(context.Context) ([]inventory.Node, error) {
 func TestContract181ASourceThatDoesNotHearItsContextIsGivenUpOn(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		source := &deaf{}
-		var newest atomic.Pointer[pool.Reading]
+		var newest atomic.Pointer[pool.Attempt]
 		reader, err := pool.NewReader(pool.ReaderOptions{
 			Source: source, FreeReads: true, PollInterval: 30 * time.Second, SourceTimeout: 20 * time.Second, Random: func() float64 { return 0 },
-			Observe: func(r pool.Reading) { newest.Store(&r) },
+			Observe: func(r pool.Attempt) { newest.Store(&r) },
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -11,8 +11,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
-// Held is what held connections came to.
-type Held struct {
+// HoldCounts is what held connections came to.
+type HoldCounts struct {
 	health.HolderStats
 	// Confirmed counts the alarms after which a check failed.
 	Confirmed uint64
@@ -139,11 +139,11 @@ func (h *holder) asking(members []inventory.Member) bool {
 }
 
 // stats returns what held connections came to.
-func (h *holder) stats() Held {
+func (h *holder) stats() HoldCounts {
 	if h.held == nil {
-		return Held{}
+		return HoldCounts{}
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return Held{HolderStats: h.held.Stats(), Confirmed: h.confirmed}
+	return HoldCounts{HolderStats: h.held.Stats(), Confirmed: h.confirmed}
 }

@@ -55,7 +55,7 @@ func holding(t *testing.T, test func(w *world, p *peers)) {
 }
 
 // held is what the newest outcome says of held connections.
-func (w *world) held() pool.Held {
+func (w *world) held() pool.HoldCounts {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.outcomes[len(w.outcomes)-1].Held

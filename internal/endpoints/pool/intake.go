@@ -19,7 +19,7 @@ type intake struct {
 	// deferred are results that are not in health yet.
 	deferred []inventory.Result
 	// inventory is the newest one that was not decided on.
-	inventory *guard.Read
+	inventory *guard.Inventory
 	// wait bounds the wait after a restart; it began with the first inventory and
 	// ends at waitEnd. started says that it is over.
 	wait    time.Duration
@@ -28,7 +28,7 @@ type intake struct {
 }
 
 // accept takes an inventory in, in place of one that was not decided on.
-func (i *intake) accept(read *guard.Read, now time.Time) {
+func (i *intake) accept(read *guard.Inventory, now time.Time) {
 	i.inventory = read
 	if i.waitEnd.IsZero() {
 		i.waitEnd = now.Add(i.wait)
@@ -69,7 +69,7 @@ func (i *intake) deadline() time.Time {
 
 // take returns the inventory to decide on, nil if there is none or it waits, and
 // the health of all addresses.
-func (i *intake) take(unchecked func() bool, now time.Time) (*guard.Read, inventory.Health) {
+func (i *intake) take(unchecked func() bool, now time.Time) (*guard.Inventory, inventory.Health) {
 	i.fold()
 	if !i.due(unchecked, now) {
 		return nil, i.health

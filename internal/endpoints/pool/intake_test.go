@@ -40,12 +40,12 @@ func TestContract28TheWaitAfterARestartHasOneEndHoweverManyInventoriesCome(t *te
 			if !in.Deadline().IsZero() {
 				t.Error("got a deadline before the first inventory")
 			}
-			var newest *guard.Read
+			var newest *guard.Inventory
 			for at := time.Duration(0); at < time.Minute; at += s / 10 {
 				now := start.Add(at)
 				for _, a := range c.accepted {
 					if a == at {
-						newest = &guard.Read{Nodes: int(at)}
+						newest = &guard.Inventory{Nodes: int(at)}
 						in.Accept(newest, now)
 					}
 				}
@@ -63,7 +63,7 @@ func TestContract28TheWaitAfterARestartHasOneEndHoweverManyInventoriesCome(t *te
 				if again, _ := in.Take(false, now); again != nil || !in.Deadline().IsZero() {
 					t.Errorf("got %+v again, and a deadline at %s", again, in.Deadline())
 				}
-				in.Accept(&guard.Read{}, now)
+				in.Accept(&guard.Inventory{}, now)
 				if later, _ := in.Take(true, now); later == nil {
 					t.Error("a later inventory waits too, although something new is unchecked only")
 				}

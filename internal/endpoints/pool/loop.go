@@ -109,11 +109,11 @@ func addressesOf(watched []guard.Watch) []netip.Addr {
 
 // targets are what the prober checks. A recovered member that is not eligible any
 // more is not contacted (contract 6).
-func (l *loop) targets() []health.Target {
-	targets := make([]health.Target, 0, len(l.watched))
+func (l *loop) targets() []health.Address {
+	targets := make([]health.Address, 0, len(l.watched))
 	for _, w := range l.watched {
 		if !l.ineligible[w.Address] {
-			targets = append(targets, health.Target{Address: w.Address, Urgent: w.Urgent})
+			targets = append(targets, health.Address{Address: w.Address, Urgent: w.Urgent})
 		}
 	}
 	return targets

@@ -23,7 +23,7 @@ type Outcome struct {
 	Health       inventory.Health
 	Source       Sourced
 	// Read is the attempt to read that came since the last outcome, if one did.
-	Read *Reading
+	Read *Attempt
 	// Recovered says what the pool starts from; only in the first outcome.
 	Recovered *Recovered
 	// Overruns counts the rounds of checks that could not finish within the
@@ -35,7 +35,7 @@ type Outcome struct {
 	// Trouble says why no new verdict is made, nil where it is.
 	Trouble *Trouble
 	// Held is what held connections came to.
-	Held Held
+	Held HoldCounts
 }
 
 // Sourced is how reading goes.

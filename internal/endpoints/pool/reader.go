@@ -30,7 +30,7 @@ type ReaderOptions struct {
 	Random func() float64
 	// Observe gets each attempt to read that Run makes. It must not block, and may be
 	// nil.
-	Observe func(Reading)
+	Observe func(Attempt)
 }
 
 // Reader reads the inventory of one remote cluster, for all groups of the pool.
@@ -42,21 +42,21 @@ type Reader struct {
 	mu    sync.Mutex
 	boxes []*box
 	// last is the newest attempt to read, inventory the newest complete one.
-	last      *Reading
+	last      *Attempt
 	inventory *inventoryRead
 }
 
 // inventoryRead is one complete answer after the filter. It is not changed any
 // more.
 type inventoryRead struct {
-	reading Reading
-	read    guard.Read
+	reading Attempt
+	read    guard.Inventory
 }
 
 // answer is what a group gets of the source: the newest attempt, and the newest
 // inventory that it has not taken, if there is one.
 type answer struct {
-	reading   Reading
+	reading   Attempt
 	inventory *inventoryRead
 }
 
@@ -76,7 +76,7 @@ func NewReader(opts ReaderOptions) (*Reader, error) {
 		opts.Random = rand.Float64
 	}
 	if opts.Observe == nil {
-		opts.Observe = func(Reading) {}
+		opts.Observe = func(Attempt) {}
 	}
 	return &Reader{opts: opts, asking: make(chan struct{}, 1)}, nil
 }
@@ -84,8 +84,8 @@ func NewReader(opts ReaderOptions) (*Reader, error) {
 // Read asks the source once, within SourceTimeout. A source that panics has given
 // no complete answer. One that does not hear its context, as a read of a file system
 // that hangs, is given up on, and asked again only when that read has ended.
-func (p *Reader) Read(ctx context.Context) (r Reading) {
-	r = Reading{Scheduled: true, At: time.Now()}
+func (p *Reader) Read(ctx context.Context) (r Attempt) {
+	r = Attempt{Scheduled: true, At: time.Now()}
 	defer func() { r.Took = time.Since(r.At) }()
 	ctx, cancel := context.WithTimeout(ctx, p.opts.SourceTimeout)
 	defer cancel()
@@ -95,7 +95,7 @@ func (p *Reader) Read(ctx context.Context) (r Reading) {
 		r.Err = fmt.Errorf("an earlier read of the source hangs; look at its file system: %w", ctx.Err())
 		return r
 	}
-	answered := make(chan Reading, 1) // its nodes or error
+	answered := make(chan Attempt, 1) // its nodes or error
 	go func() {
 		answer := p.ask(ctx)
 		<-p.asking
@@ -113,7 +113,7 @@ func (p *Reader) Read(ctx context.Context) (r Reading) {
 }
 
 // ask asks the source, and returns when that has ended.
-func (p *Reader) ask(ctx context.Context) (answer Reading) {
+func (p *Reader) ask(ctx context.Context) (answer Attempt) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			answer.Nodes, answer.Err = nil, fmt.Errorf("the source panicked: %v", cause)
@@ -158,11 +158,11 @@ func (p *Reader) Once(ctx context.Context) {
 }
 
 // give filters an answer of the source, once for all groups.
-func (p *Reader) give(r Reading) {
+func (p *Reader) give(r Attempt) {
 	var read *inventoryRead
 	if r.Err == nil {
 		filtered := filter.Apply(r.Nodes, p.opts.Rules)
-		read = &inventoryRead{r, guard.Read{
+		read = &inventoryRead{r, guard.Inventory{
 			Nodes: len(r.Nodes), Candidates: filtered.Candidates, Decisions: filtered.Decisions, Ineligible: filtered.Ineligible,
 			Scheduled: r.Scheduled,
 		}}

@@ -14,8 +14,8 @@ const (
 	backoffMax = 5 * time.Minute
 )
 
-// Reading is one attempt to read the source.
-type Reading struct {
+// Attempt is one attempt to read the source.
+type Attempt struct {
 	// Nodes is the complete answer, unless there is an error.
 	Nodes []inventory.Node
 	Err   error
@@ -80,7 +80,7 @@ type schedule struct {
 }
 
 // took notes an attempt that ended at now.
-func (s *schedule) took(r Reading, now time.Time) {
+func (s *schedule) took(r Attempt, now time.Time) {
 	if r.Scheduled || r.Err == nil && !r.At.Before(s.poll) {
 		s.poll = now.Add(s.interval + time.Duration((s.random()-0.5)*0.2*float64(s.interval)))
 	}

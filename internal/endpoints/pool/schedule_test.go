@@ -98,7 +98,7 @@ func TestContract03WhenTheSourceIsReadNext(t *testing.T) {
 			start := time.Now()
 			sched := pool.NewSchedule(c.interval, c.free, func() float64 { return c.random })
 			for _, a := range c.attempts {
-				sched.Took(pool.Reading{At: start.Add(a.began), Scheduled: a.scheduled, Err: a.err}, start.Add(a.ended))
+				sched.Took(pool.Attempt{At: start.Add(a.began), Scheduled: a.scheduled, Err: a.err}, start.Add(a.ended))
 			}
 			at, scheduled := sched.Next()
 			if got := at.Sub(start); got != c.want || scheduled != c.scheduled {
@@ -113,7 +113,7 @@ func TestContract03TheBackOffDoublesUpToFiveMinutes(t *testing.T) {
 	now := time.Now()
 	for i, seconds := range []int{1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300} {
 		want := time.Duration(seconds) * time.Second
-		sched.Took(pool.Reading{At: now, Scheduled: i == 0, Err: errBroken}, now)
+		sched.Took(pool.Attempt{At: now, Scheduled: i == 0, Err: errBroken}, now)
 		at, _ := sched.Next()
 		if got := at.Sub(now).Round(time.Millisecond); got != want {
 			t.Errorf("failure %d: got %s, want %s", i+1, got, want)

@@ -77,7 +77,7 @@ func (l *look) space(name string) *space {
 }
 
 // judgeTarget judges one Service and its slices.
-func (l *look) judgeTarget(t assign.Target) []Check {
+func (l *look) judgeTarget(t assign.Assignment) []Check {
 	s := l.space(t.Namespace)
 	var targets []publish.Target
 	var candidates []inventory.Candidate

@@ -59,7 +59,7 @@ func (l *look) judgeKept(s *space) []Check {
 	for _, o := range s.slices {
 		pool, key := o.Labels[publish.LabelPool], assign.Key{Namespace: s.name, Service: o.Labels[discoveryv1.LabelServiceName]}
 		_, known := l.Documents.Entry(documents.Key{Kind: v1alpha1.KindEndpointPool, Name: pool})
-		asks := slices.ContainsFunc(l.plan.Targets, func(t assign.Target) bool { return t.Key == key })
+		asks := slices.ContainsFunc(l.plan.Targets, func(t assign.Assignment) bool { return t.Key == key })
 		if o.Labels[discoveryv1.LabelManagedBy] != l.Config.Target.ManagedBy || pool == "" || known || asks || len(o.Endpoints) == 0 || !l.asked(key.Namespace, key.Service) {
 			continue
 		}

@@ -130,9 +130,9 @@ func targetOf(t publish.Target, state publish.State) Service {
 	return target
 }
 
-func sourceOf(f Facts) Source {
+func sourceOf(f Facts) SourceState {
 	s := f.Status.Source
-	return Source{
+	return SourceState{
 		Kind: f.SourceKind, LastAttempt: stamp(s.LastAttempt), LastSuccess: stamp(s.LastSuccess), NextRead: stamp(s.Next),
 		LastError: words(s.LastErr), RejectedInventories: f.Status.Verdict.Memory.Rejected(), Warnings: f.Warnings,
 	}

@@ -32,7 +32,7 @@ func (d DecidedBy) String() string {
 }
 
 // decidedBy are the documents of a target: what asks for the pools, and the pools.
-func (s *survey) decidedBy(t *assign.Target) []DecidedBy {
+func (s *survey) decidedBy(t *assign.Assignment) []DecidedBy {
 	of := []DecidedBy{{"Service", t.Namespace, t.Service, documents.APIServer}}
 	if e, bound := s.Snapshot.Documents.Entry(documents.Key{Kind: v1alpha1.KindEndpointBinding, Namespace: t.Namespace, Name: t.Service}); bound {
 		of[0] = decided(e)

@@ -58,7 +58,7 @@ type ModeState struct {
 // PoolState is what was read and decided of a pool, or of the worst of several.
 type PoolState struct {
 	ModeState
-	Source Source `json:"source"`
+	Source SourceState `json:"source"`
 	// Removal is what further rejected inventories will take away, if anything.
 	Removal *Removal `json:"removal,omitempty"`
 	// Stages counts what came through each stage.
@@ -135,8 +135,8 @@ type Service struct {
 	Spelling spelling.Spelling `json:"spelling,omitzero"`
 }
 
-// Source says how reading goes.
-type Source struct {
+// SourceState says how reading goes.
+type SourceState struct {
 	Kind        string    `json:"kind"`
 	LastAttempt time.Time `json:"lastAttempt,omitzero"`
 	LastSuccess time.Time `json:"lastSuccess,omitzero"`

@@ -94,8 +94,8 @@ func TestContract188ServicesAreFoundByAPartOfTheirName(t *testing.T) {
 
 // target adds a Service of those pools, whose slices are right.
 func (p *platform) target(namespace, service string, pools ...string) *platform {
-	t := assign.Target{Key: assign.Key{Namespace: namespace, Service: service}}
-	var runs controller.Target
+	t := assign.Assignment{Key: assign.Key{Namespace: namespace, Service: service}}
+	var runs controller.ServiceState
 	for _, name := range pools {
 		t.Uses = append(t.Uses, assign.PoolUse{Use: assign.Use{Group: p.groups[name], By: spelling.Binding, CheckBy: spelling.Pool}, State: assign.Active})
 		of := target
@@ -109,7 +109,7 @@ func (p *platform) target(namespace, service string, pools ...string) *platform 
 }
 
 // last is the target that was added last.
-func (p *platform) last() (*assign.Target, *controller.Target) {
+func (p *platform) last() (*assign.Assignment, *controller.ServiceState) {
 	i := len(p.Snapshot.Targets) - 1
 	return &p.Snapshot.Plan.Targets[i], &p.Snapshot.Targets[i]
 }
@@ -448,7 +448,7 @@ func TestContract229TheFirstPageIsThatOfTheOnlyService(t *testing.T) {
 			p.Snapshot.Plan.Refusals = []assign.Refusal{{Key: assign.Key{Namespace: "shop", Service: "z"}}}
 		}, assign.Key{}},
 		"a mistake":     {func(p *platform) { p.Snapshot.Documents.Mistakes = []documents.Mistake{{File: "a"}} }, assign.Key{}},
-		"a lost pool":   {func(p *platform) { p.Snapshot.Plan.Lost = []assign.Published{{Key: web}} }, assign.Key{}},
+		"a lost pool":   {func(p *platform) { p.Snapshot.Plan.Lost = []assign.PublishedSlice{{Key: web}} }, assign.Key{}},
 		"kept":          {func(p *platform) { p.Snapshot.Plan.Kept = "many" }, assign.Key{}},
 		"nothing known": {func(p *platform) { p.Snapshot = &controller.Snapshot{} }, assign.Key{}},
 	} {

@@ -22,8 +22,8 @@ type PoolStatus struct {
 	// Vanished says that no document describes the pool any more.
 	Vanished bool `json:"vanished,omitempty"`
 	// Source is left out where no target uses the pool: then it is not read.
-	Source  *Source  `json:"source,omitempty"`
-	Removal *Removal `json:"removal,omitempty"`
+	Source  *SourceState `json:"source,omitempty"`
+	Removal *Removal     `json:"removal,omitempty"`
 	// Services is how many take endpoints from the pool. Stages counts each
 	// endpoint once for each group.
 	Services int           `json:"services"`

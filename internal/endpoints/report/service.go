@@ -76,7 +76,7 @@ func (s *survey) why(key assign.Key) string {
 
 // find returns the place of a target in the plan.
 func (s *survey) find(key assign.Key) (int, bool) {
-	return slices.BinarySearchFunc(s.Snapshot.Plan.Targets, key, func(t assign.Target, key assign.Key) int { return compareKeys(t.Key, key) })
+	return slices.BinarySearchFunc(s.Snapshot.Plan.Targets, key, func(t assign.Assignment, key assign.Key) int { return compareKeys(t.Key, key) })
 }
 
 func compareKeys(a, b assign.Key) int {

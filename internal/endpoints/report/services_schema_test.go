@@ -30,7 +30,7 @@ func TestEveryListAndEveryTargetFitsItsSchema(t *testing.T) {
 	runs.Fills[0].State.Problem = publish.Problem{Kind: publish.PortMismatch, Message: "no port"}
 	p.Snapshot.Pools[0].Problem, p.Snapshot.Pools[0].Warnings, p.Snapshot.Groups[0].Problem = "no token", []string{"odd"}, "no authority"
 	p.Snapshot.Plan.Kept = "many vanished"
-	p.Snapshot.Plan.Lost = []assign.Published{{Key: planned.Key, Pool: "gone", Slice: "f.gone", Endpoints: 2}}
+	p.Snapshot.Plan.Lost = []assign.PublishedSlice{{Key: planned.Key, Pool: "gone", Slice: "f.gone", Endpoints: 2}}
 	p.Snapshot.Documents.Entries = slices.Delete(p.Snapshot.Documents.Entries, 0, 1)
 	p.Snapshot.Documents.Mistakes = []documents.Mistake{{File: "a.yaml", Rule: "is empty", Remedy: "write something"}}
 	all := p.Services(report.Query{})

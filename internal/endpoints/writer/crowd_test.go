@@ -31,7 +31,7 @@ type served struct {
 	name string
 	fill writer.Fill
 	// added is the target while it is there.
-	added *writer.Target
+	added *writer.Filler
 
 	mu sync.Mutex
 	// write and load come before the store's, and replace it by an error.

@@ -15,7 +15,7 @@ const remembered = time.Minute
 type fill struct {
 	Fill
 	// target is nil while there is none.
-	target    *Target
+	target    *Filler
 	service   *service
 	namespace *namespace
 	// machine is nil without a target, and while a panic keeps it stopped. outbox is
@@ -38,13 +38,13 @@ type fill struct {
 }
 
 // add starts a target.
-func (l *loop) add(t *Target, now time.Time) {
+func (l *loop) add(t *Filler, now time.Time) {
 	for _, options := range t.opts.Fills {
 		f := l.fillOf(options)
 		f.Fill, f.target = options, t
 		t.fills = append(t.fills, f)
 		if l.takers[f.Pool] == nil {
-			l.takers[f.Pool] = make(map[*Target]bool)
+			l.takers[f.Pool] = make(map[*Filler]bool)
 		}
 		l.takers[f.Pool][t] = true
 		l.start(f, now)
@@ -70,7 +70,7 @@ func (l *loop) fillOf(options Fill) *fill {
 }
 
 // remove stops a target.
-func (l *loop) remove(t *Target, now time.Time) {
+func (l *loop) remove(t *Filler, now time.Time) {
 	for _, f := range t.fills {
 		delete(l.takers[f.Pool], t)
 		if len(l.takers[f.Pool]) == 0 {
@@ -125,7 +125,7 @@ func (l *loop) wake(f *fill, now time.Time) {
 }
 
 // undecide notes that the newest verdicts have to reach the fills of a target.
-func (l *loop) undecide(t *Target) {
+func (l *loop) undecide(t *Filler) {
 	for _, f := range t.fills {
 		if !f.undecided {
 			f.undecided = true

@@ -22,13 +22,13 @@ type news struct {
 	// moves are targets that came or went, in order.
 	moves    []move
 	verdicts map[string]*guard.Verdict
-	changed  map[*Target]bool
-	phases   map[*Target][]Phase
+	changed  map[*Filler]bool
+	phases   map[*Filler][]Phase
 }
 
 // move is a target that came or went.
 type move struct {
-	target *Target
+	target *Filler
 	gone   bool
 }
 
@@ -36,7 +36,7 @@ type move struct {
 func newInbox() *inbox { return &inbox{filled: make(chan struct{}, 1), news: noNews()} }
 
 func noNews() news {
-	return news{verdicts: make(map[string]*guard.Verdict), changed: make(map[*Target]bool), phases: make(map[*Target][]Phase)}
+	return news{verdicts: make(map[string]*guard.Verdict), changed: make(map[*Filler]bool), phases: make(map[*Filler][]Phase)}
 }
 
 // put changes what is in the inbox, and wakes the loop.
@@ -51,7 +51,7 @@ func (i *inbox) put(change func(*news)) {
 	}
 }
 
-func (i *inbox) move(t *Target, gone bool) {
+func (i *inbox) move(t *Filler, gone bool) {
 	i.put(func(n *news) { n.moves = append(n.moves, move{t, gone}) })
 }
 
@@ -59,9 +59,9 @@ func (i *inbox) decided(pool string, v *guard.Verdict) {
 	i.put(func(n *news) { n.verdicts[pool] = v })
 }
 
-func (i *inbox) changed(t *Target) { i.put(func(n *news) { n.changed[t] = true }) }
+func (i *inbox) changed(t *Filler) { i.put(func(n *news) { n.changed[t] = true }) }
 
-func (i *inbox) phase(t *Target, phases []Phase) { i.put(func(n *news) { n.phases[t] = phases }) }
+func (i *inbox) phase(t *Filler, phases []Phase) { i.put(func(n *news) { n.phases[t] = phases }) }
 
 // rest notes whether the loop has nothing to do until something comes, or time calls for it.
 func (i *inbox) rest(idle bool) {

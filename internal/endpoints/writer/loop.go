@@ -15,7 +15,7 @@ type loop struct {
 	// fills are all that are there, or were a while ago.
 	fills map[string]*fill
 	// takers are the targets of each pool, verdicts the newest one of each.
-	takers   map[string]map[*Target]bool
+	takers   map[string]map[*Filler]bool
 	verdicts map[string]*guard.Verdict
 
 	lanes  lanes
@@ -29,15 +29,15 @@ type loop struct {
 
 	writes  chan writing
 	written chan writing
-	reads   chan reading
-	read    chan reading
+	reads   chan load
+	read    chan load
 	// atOnce is closed.
 	atOnce chan time.Time
 }
 
 // writing is a request on its way to the store and back.
 type writing struct {
-	target  *Target
+	target  *Filler
 	fill    *fill
 	store   Store
 	outbox  *Outbox
@@ -47,9 +47,9 @@ type writing struct {
 	result  Result
 }
 
-// reading is a load on its way to the store and back.
-type reading struct {
-	target  *Target
+// load is a load on its way to the store and back.
+type load struct {
+	target  *Filler
 	fill    *fill
 	machine *machine
 	store   Store
@@ -64,10 +64,10 @@ func newLoop(s *Set) *loop {
 	close(atOnce)
 	return &loop{
 		Set: s, atOnce: atOnce, fills: make(map[string]*fill),
-		takers: make(map[string]map[*Target]bool), verdicts: make(map[string]*guard.Verdict),
+		takers: make(map[string]map[*Filler]bool), verdicts: make(map[string]*guard.Verdict),
 		lanes: newLanes(s.opts.Lanes), bucket: rateOf(s.opts.Rate),
 		writes: make(chan writing, s.opts.Lanes), written: make(chan writing, s.opts.Lanes),
-		reads: make(chan reading, loaders), read: make(chan reading, loaders),
+		reads: make(chan load, loaders), read: make(chan load, loaders),
 	}
 }
 
@@ -102,7 +102,7 @@ func (l *loop) reader(ctx context.Context) {
 type happened struct {
 	news    bool
 	written *writing
-	read    *reading
+	read    *load
 }
 
 // wait returns what happens next. While fills wait for their verdicts it does not
@@ -214,7 +214,7 @@ func (l *loop) report(w writing, now time.Time) {
 }
 
 // loaded takes in what the store holds.
-func (l *loop) loaded(r reading, now time.Time) {
+func (l *loop) loaded(r load, now time.Time) {
 	r.target.ended()
 	r.fill.loading = false
 	l.loads.ended(r.fill.namespace, r.suspect, r.loaded.err != nil || now.Sub(r.began) >= slowAfter)
@@ -282,7 +282,7 @@ func (l *loop) load(now time.Time) {
 		}
 		f.unread, f.loading = false, true
 		f.target.requests++
-		l.reads <- reading{
+		l.reads <- load{
 			target: f.target, fill: f, machine: f.machine, store: f.Store, began: now,
 			suspect: l.loads.began(f.namespace), loaded: loaded{ended: f.outbox.Ended()},
 		}

@@ -24,7 +24,7 @@ type fleet struct {
 // what the guard decides.
 func (f *fleet) checked(dead ...int) *guard.Verdict {
 	policy := guard.Policy{Rise: 2, Fall: 3, Interval: 2 * time.Second, MaxSilentPercent: 50, FailOpen: true, MaxRemovalPercent: 50}
-	read := &guard.Read{Nodes: f.size, Scheduled: true}
+	read := &guard.Inventory{Nodes: f.size, Scheduled: true}
 	for _, o := range upTo(f.size) {
 		read.Candidates = append(read.Candidates, inventory.Candidate{Address: address(o), Node: inventory.Identity{Name: address(o).String()}})
 	}

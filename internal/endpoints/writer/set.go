@@ -39,7 +39,7 @@ type Set struct {
 
 	mu sync.Mutex
 	// keys are the slices that have a target.
-	keys map[string]*Target
+	keys map[string]*Filler
 }
 
 // NewSet checks the options. It neither loads nor writes anything.
@@ -53,19 +53,19 @@ func NewSet(opts SetOptions) (*Set, error) {
 	if opts.Random == nil {
 		opts.Random = rand.Float64
 	}
-	return &Set{opts: opts, inbox: newInbox(), start: time.Now(), keys: make(map[string]*Target)}, nil
+	return &Set{opts: opts, inbox: newInbox(), start: time.Now(), keys: make(map[string]*Filler)}, nil
 }
 
 // Add adds a target. It may be called before and while Run runs, from any goroutine.
 // A target that comes back is paced as if it had never been away.
-func (s *Set) Add(opts Options) (*Target, error) {
+func (s *Set) Add(opts Options) (*Filler, error) {
 	if err := opts.check(); err != nil {
 		return nil, err
 	}
 	if opts.Observe == nil {
 		opts.Observe = func(Outcome) {}
 	}
-	t := &Target{opts: opts, inbox: s.inbox, gone: make(chan struct{})}
+	t := &Filler{opts: opts, inbox: s.inbox, gone: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := make(map[string]bool)
@@ -84,7 +84,7 @@ func (s *Set) Add(opts Options) (*Target, error) {
 
 // Remove takes a target out. Its slices stay as they are; a write under way ends,
 // and no other begins. Outcomes may come until the loop has seen it.
-func (s *Set) Remove(t *Target) {
+func (s *Set) Remove(t *Filler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range t.opts.Fills {

@@ -86,8 +86,8 @@ func (o Options) check() error {
 	return nil
 }
 
-// Target is one Service of a Set.
-type Target struct {
+// Filler is one Service of a Set.
+type Filler struct {
 	opts  Options
 	inbox *inbox
 	gone  chan struct{}
@@ -100,10 +100,10 @@ type Target struct {
 
 // Gone is closed when the target was removed and none of its requests is in flight any
 // more, so that its stores may be closed. It stays open where Run ended before.
-func (t *Target) Gone() <-chan struct{} { return t.gone }
+func (t *Filler) Gone() <-chan struct{} { return t.gone }
 
 // ended notes the end of a request.
-func (t *Target) ended() {
+func (t *Filler) ended() {
 	if t.requests--; t.requests == 0 && t.removed {
 		close(t.gone)
 	}
@@ -111,11 +111,11 @@ func (t *Target) ended() {
 
 // Changed says that another client may have changed what the stores answer. It may
 // be called from any goroutine and never blocks.
-func (t *Target) Changed() { t.inbox.changed(t) }
+func (t *Filler) Changed() { t.inbox.changed(t) }
 
 // Move gives each fill its phase, in the order of Options.Fills. It may be called from any
 // goroutine and never blocks.
-func (t *Target) Move(phases []Phase) { t.inbox.phase(t, phases) }
+func (t *Filler) Move(phases []Phase) { t.inbox.phase(t, phases) }
 
 // Load reads a store within WriteTimeout. A store that panics gives an error.
 func Load(ctx context.Context, store Store) (state publish.State, err error) {

@@ -27,7 +27,7 @@ type Cache struct {
 	// input is held by the caller that changes something, from the first look at what is
 	// known to the publication; it keeps no reader waiting.
 	input sync.Mutex
-	known [kinds]map[join.Key]*known
+	known [kinds]map[join.Key]*objectState
 	// hidden are the scopes of Services that are there and not selected.
 	hidden map[join.Key]int
 	// unconfirmed are missing in a complete list and not confirmed to be gone.
@@ -81,8 +81,8 @@ func (s *scope) published() Position {
 	return s.reached
 }
 
-// known is what is known of one object of a watch.
-type known struct {
+// objectState is what is objectState of one object of a watch.
+type objectState struct {
 	scope    int
 	revision Revision
 	service  *join.Service
@@ -116,7 +116,7 @@ func New(scopes int) *Cache {
 		changes: make(chan struct{}), moves: make(chan struct{}),
 	}
 	for kind := range c.known {
-		c.known[kind] = make(map[join.Key]*known)
+		c.known[kind] = make(map[join.Key]*objectState)
 	}
 	return c
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 )
 
-// Joined is a Service with its endpoints, as they are now. Its values never change.
-type Joined struct {
+// JoinedService is a Service with its endpoints, as they are now. Its values never change.
+type JoinedService struct {
 	Key join.Key
 	// Service is nil where it is gone or not selected; then there are no endpoints.
 	Service   *join.Service
@@ -48,16 +48,16 @@ func (f *Follower) News() <-chan struct{} { return f.news }
 
 // Take returns the Services that changed since the last call, by namespace and name; false
 // before the first join. The first time these are all.
-func (f *Follower) Take() ([]Joined, bool) {
+func (f *Follower) Take() ([]JoinedService, bool) {
 	c := f.cache
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.synced {
 		return nil, false
 	}
-	all := make([]Joined, 0, len(f.changed))
+	all := make([]JoinedService, 0, len(f.changed))
 	for _, key := range slices.SortedFunc(maps.Keys(f.changed), compareKeys) {
-		one := Joined{Key: key}
+		one := JoinedService{Key: key}
 		if s := c.services[key]; s != nil && s.input != nil {
 			one.Service, one.Endpoints = s.input, s.joined
 		}

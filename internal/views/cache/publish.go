@@ -109,11 +109,11 @@ func (c *Cache) advance(s step) {
 }
 
 // before is what is known of an object; it is empty where nothing is.
-func (c *Cache) before(kind Kind, key join.Key) *known {
+func (c *Cache) before(kind Kind, key join.Key) *objectState {
 	if before := c.known[kind][key]; before != nil {
 		return before
 	}
-	return &known{}
+	return &objectState{}
 }
 
 // apply notes what is new of one object. Only the holder of the input's lock
@@ -122,7 +122,7 @@ func (c *Cache) apply(s step, in Input, touched map[join.Key]*dirty) {
 	before := c.before(s.kind, in.Key)
 	in = c.fitting(s.scope, s.kind, in, before)
 	if in.said() {
-		c.known[s.kind][in.Key] = &known{scope: s.scope, revision: in.Revision, service: in.Service, slice: in.Slice}
+		c.known[s.kind][in.Key] = &objectState{scope: s.scope, revision: in.Revision, service: in.Service, slice: in.Slice}
 	} else {
 		delete(c.known[s.kind], in.Key)
 	}

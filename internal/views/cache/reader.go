@@ -210,7 +210,7 @@ func (c *Cache) List(selection Selection) (objects []Event, token string, err er
 	if err != nil {
 		return nil, "", err
 	}
-	slices.SortFunc(found, func(a, b listed) int {
+	slices.SortFunc(found, func(a, b listEntry) int {
 		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
 	})
 	objects = make([]Event, 0, len(found))
@@ -220,15 +220,15 @@ func (c *Cache) List(selection Selection) (objects []Event, token string, err er
 	return objects, token, nil
 }
 
-// listed is an object of a list.
-type listed struct {
+// listEntry is an object of a list.
+type listEntry struct {
 	namespace, name string
 	object          *encoding
 }
 
 // find does the part of List that needs the lock, and nothing else, so that a list
 // delays no other client.
-func (c *Cache) find(selection Selection) (found []listed, token string, err error) {
+func (c *Cache) find(selection Selection) (found []listEntry, token string, err error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if !c.synced {
@@ -236,7 +236,7 @@ func (c *Cache) find(selection Selection) (found []listed, token string, err err
 	}
 	for _, one := range c.forms[selection.form()].all {
 		if i := one.item; !outdated(one) && selection.has(i.service) && i.shown(selection.Ready) {
-			found = append(found, listed{i.service.key.Namespace, i.name, i.snapshot()})
+			found = append(found, listEntry{i.service.key.Namespace, i.name, i.snapshot()})
 		}
 	}
 	return found, c.token(selection).String(), nil

@@ -32,7 +32,7 @@ type crowd struct {
 }
 
 // fitting returns what is kept of an object in place of what was.
-func (c *Cache) fitting(scope int, kind Kind, in Input, before *known) Input {
+func (c *Cache) fitting(scope int, kind Kind, in Input, before *objectState) Input {
 	s := c.spaces[in.Key.Namespace]
 	if s == nil {
 		s = &space{refused: [kinds]map[string]int{{}, {}}}
@@ -57,11 +57,11 @@ func (c *Cache) fitting(scope int, kind Kind, in Input, before *known) Input {
 // size is how many bytes are kept of an object.
 func (i Input) size() int { return i.Service.Size() + i.Slice.Size() }
 
-func (k *known) size() int { return k.service.Size() + k.slice.Size() }
+func (k *objectState) size() int { return k.service.Size() + k.slice.Size() }
 
 // instead is what is kept of an object that there is no room for: a Service as it was, and
 // of a slice what it said before and still says.
-func (k *known) instead(in Input) Input {
+func (k *objectState) instead(in Input) Input {
 	if in.refused == 0 {
 		in.refused = in.size()
 	}

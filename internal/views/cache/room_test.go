@@ -59,11 +59,11 @@ func (w *watched) gone(kind cache.Kind, namespace, name string) {
 }
 
 // shown are the Services of a namespace that are shown, with the addresses of their endpoints.
-func (w *watched) shown(namespace string) map[string]cache.Joined {
+func (w *watched) shown(namespace string) map[string]cache.JoinedService {
 	follower := w.Follow()
 	defer follower.Stop()
 	all, _ := follower.Take()
-	shown := make(map[string]cache.Joined)
+	shown := make(map[string]cache.JoinedService)
 	for _, one := range all {
 		if one.Key.Namespace == namespace && one.Service != nil {
 			shown[one.Key.Name] = one

@@ -105,7 +105,7 @@ func (p Program) load() (settings.Views, error) {
 }
 
 // source makes the watch of the API server.
-func (p Program) source(c settings.Views, way kube.Way, namespaces []string) (*watch.Source, error) {
+func (p Program) source(c settings.Views, way kube.Way, namespaces []string) (*watch.Watcher, error) {
 	source, err := watch.New(watch.Options{
 		Way: way, UserAgent: "endpoint-views/" + p.Version, Namespaces: namespaces, Annotation: c.Cluster.Annotation,
 		Selected: func(service *corev1.Service) bool { return c.Cluster.Selects(service.Annotations) },

@@ -121,7 +121,7 @@ func (a *asking) locally(ctx context.Context, c settings.Views, way kube.Way, do
 	if err := a.await(ctx, source.Cache(), source.Trouble); err != nil {
 		return err
 	}
-	return do(ctx, &joined{source.Cache(), a.selection()})
+	return do(ctx, &localJoin{source.Cache(), a.selection()})
 }
 
 // await waits for the first join.
@@ -185,13 +185,13 @@ func (a *asking) where() string {
 	return "in namespace " + a.namespace
 }
 
-// joined is a join that is made here.
-type joined struct {
+// localJoin is a join that is made here.
+type localJoin struct {
 	cache     *cache.Cache
 	selection cache.Selection
 }
 
-func (j *joined) list(context.Context) ([][]byte, error) {
+func (j *localJoin) list(context.Context) ([][]byte, error) {
 	events, _, err := j.cache.List(j.selection)
 	var objects [][]byte
 	for _, e := range events {
@@ -200,7 +200,7 @@ func (j *joined) list(context.Context) ([][]byte, error) {
 	return objects, err
 }
 
-func (j *joined) watch(ctx context.Context, take func(views.EventType, []byte) error) error {
+func (j *localJoin) watch(ctx context.Context, take func(views.EventType, []byte) error) error {
 	reader, err := j.cache.Read(j.selection, "")
 	for err == nil {
 		var batch cache.Batch

@@ -43,7 +43,7 @@ func (p Program) serveCommand() *cobra.Command {
 // serving is what serve runs.
 type serving struct {
 	log     *slog.Logger
-	source  *watch.Source
+	source  *watch.Watcher
 	server  *stream.Server
 	health  *http.Server
 	metrics net.Listener

@@ -29,7 +29,7 @@ type fence struct {
 }
 
 // around puts the fence before a way to the API server. All ways of a process share it.
-func (f *fence) around(next http.RoundTripper) http.RoundTripper { return fenced{f, next} }
+func (f *fence) around(next http.RoundTripper) http.RoundTripper { return fencedTransport{f, next} }
 
 // open reports whether the Lease was renewed, by the wall clock, which moves on while the
 // machine sleeps, and by the monotonic clock.
@@ -46,13 +46,13 @@ func (f *fence) renew(at time.Time) {
 	f.renewed = at
 }
 
-type fenced struct {
+type fencedTransport struct {
 	fence *fence
 	next  http.RoundTripper
 }
 
 // RoundTrip implements http.RoundTripper.
-func (f fenced) RoundTrip(request *http.Request) (*http.Response, error) {
+func (f fencedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	now := time.Now()
 	switch {
 	case request.Method == http.MethodGet:

@@ -59,7 +59,7 @@ func (r *reconciler) reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	seen := children.Seen{Envoy: e, Pods: states(pods)}
+	seen := children.FleetState{Envoy: e, Pods: states(pods)}
 	// It is what serve says of the object, too.
 	if _, seen.Mistake = resources.FromObject(e); seen.Mistake != nil {
 		err = r.scale(ctx, e)

@@ -42,7 +42,7 @@ type Streams struct {
 	server *url.URL
 
 	mu     sync.Mutex
-	seen   map[string]said
+	seen   map[string]fleetReports
 	asked  bool
 	answer int
 	// missing says why a replica does not answer.
@@ -96,8 +96,8 @@ func (s *Streams) Run(ctx context.Context, changed func(ctx context.Context, fle
 	}
 }
 
-// said is what all replicas said of one fleet.
-type said struct {
+// fleetReports is what all replicas fleetReports of one fleet.
+type fleetReports struct {
 	streams []children.Stream
 	served  []resources.ObjectState
 }
@@ -117,7 +117,7 @@ func (s *Streams) round(ctx context.Context) []string {
 	if ctx.Err() != nil {
 		return nil
 	}
-	next, missing, answered := make(map[string]said), "", 0
+	next, missing, answered := make(map[string]fleetReports), "", 0
 	for _, r := range replies {
 		if r.err != nil {
 			if missing == "" {
@@ -147,14 +147,14 @@ func (s *Streams) round(ctx context.Context) []string {
 
 // take keeps what was heard, and returns of which fleets something is new. Where a replica
 // answers no more, or again, these are all.
-func (s *Streams) take(next map[string]said, missing string, answered int) []string {
+func (s *Streams) take(next map[string]fleetReports, missing string, answered int) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var changed []string
 	if !s.asked || (missing == "") != (s.missing == "") || (answered == 0) != (s.answer == 0) {
 		changed = []string{""}
 	}
-	for _, of := range []map[string]said{next, s.seen} {
+	for _, of := range []map[string]fleetReports{next, s.seen} {
 		for fleet := range of {
 			if !reflect.DeepEqual(next[fleet], s.seen[fleet]) {
 				if fleet == others(fleet) {

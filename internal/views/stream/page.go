@@ -102,7 +102,7 @@ func parsePage(query url.Values) (asked request, number int, err error) {
 
 // describe says whom the page is for, and since when it is not current. What an API
 // server's error says is not for clients.
-func (s *Server) describe(shown *shown, identity *Identity, now time.Time) {
+func (s *Server) describe(shown *pageData, identity *Identity, now time.Time) {
 	cause := ""
 	since, err := s.opts.Stale(now)
 	if identity != nil {
@@ -115,8 +115,8 @@ func (s *Server) describe(shown *shown, identity *Identity, now time.Time) {
 	}
 }
 
-// shown is what the template is filled with.
-type shown struct {
+// pageData is what the template is filled with.
+type pageData struct {
 	Headline, At, Client, Stale string
 	Namespace, Service          string
 	// Empty says that a port has no ready endpoint.
@@ -141,7 +141,7 @@ type endpointLine struct {
 }
 
 // overview is a page of the ports, those without a ready endpoint first.
-func overview(objects []cache.Event, asked request, number int) *shown {
+func overview(objects []cache.Event, asked request, number int) *pageData {
 	rows := make([]row, 0, len(objects))
 	empty := 0
 	for _, object := range objects {
@@ -154,7 +154,7 @@ func overview(objects []cache.Event, asked request, number int) *shown {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(min(a.Ready, 1), min(b.Ready, 1)) })
-	v := &shown{
+	v := &pageData{
 		Headline: fmt.Sprintf("%d of %d ports have ready endpoints", len(rows)-empty, len(rows)),
 		Empty:    empty > 0, All: len(rows), Service: asked.service, Namespace: strings.Join(asked.namespaces, ","),
 	}
@@ -171,7 +171,7 @@ func overview(objects []cache.Event, asked request, number int) *shown {
 }
 
 // link leads to another page of the same ports.
-func (v *shown) link(number int) string {
+func (v *pageData) link(number int) string {
 	query := url.Values{"page": {strconv.Itoa(number)}}
 	if v.Namespace != "" {
 		query.Set("namespace", v.Namespace)

@@ -9,7 +9,7 @@ import (
 )
 
 // Transformer is what is applied to the objects of one list of Services.
-func (s *Source) Transformer() cache.TransformFunc {
+func (s *Watcher) Transformer() cache.TransformFunc {
 	return s.newStore(0, viewcache.Services, nil).Transformer()
 }
 

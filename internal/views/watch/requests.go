@@ -42,7 +42,7 @@ func (r *requests) note(verb string, err error) {
 }
 
 // Requests calls count for each verb and status with the number of requests so far.
-func (s *Source) Requests(count func(verb, code string, requests uint64)) {
+func (s *Watcher) Requests(count func(verb, code string, requests uint64)) {
 	s.requests.mu.Lock()
 	defer s.requests.mu.Unlock()
 	for one, n := range s.requests.count {

@@ -43,8 +43,8 @@ type Options struct {
 	Selected func(*corev1.Service) bool
 }
 
-// Source fills a cache.
-type Source struct {
+// Watcher fills a cache.
+type Watcher struct {
 	client   *kube.Client
 	scopes   []string
 	selected func(*corev1.Service) bool
@@ -58,7 +58,7 @@ type Source struct {
 
 // New returns a source that does nothing until Run is called. It reads the access, so
 // that one that cannot be used is told at once.
-func New(options Options) (*Source, error) {
+func New(options Options) (*Watcher, error) {
 	client, err := kube.Open(kube.Options{Way: options.Way, UserAgent: options.UserAgent, Annotations: func(name []byte, _ int) int {
 		most := join.MostOfAnnotation(string(name))
 		if string(name) == options.Annotation {
@@ -69,7 +69,7 @@ func New(options Options) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch Services and EndpointSlices: %w", err)
 	}
-	s := &Source{client: client, scopes: slices.Compact(slices.Sorted(slices.Values(options.Namespaces))), selected: options.Selected, asked: make(chan struct{}, 1)}
+	s := &Watcher{client: client, scopes: slices.Compact(slices.Sorted(slices.Values(options.Namespaces))), selected: options.Selected, asked: make(chan struct{}, 1)}
 	if len(s.scopes) == 0 {
 		s.scopes = []string{""}
 	}
@@ -81,10 +81,10 @@ func New(options Options) (*Source, error) {
 }
 
 // Cache is what the source fills.
-func (s *Source) Cache() *cache.Cache { return s.cache }
+func (s *Watcher) Cache() *cache.Cache { return s.cache }
 
 // Run watches until ctx ends; nothing of it is left running.
-func (s *Source) Run(ctx context.Context) {
+func (s *Watcher) Run(ctx context.Context) {
 	defer s.client.Close()
 	var running sync.WaitGroup
 	for _, w := range s.watches {
@@ -96,7 +96,7 @@ func (s *Source) Run(ctx context.Context) {
 
 // Stale returns since when a watch tells nothing, and which and why; a nil error
 // while all are current.
-func (s *Source) Stale(now time.Time) (since time.Time, err error) {
+func (s *Watcher) Stale(now time.Time) (since time.Time, err error) {
 	for _, w := range s.watches {
 		if known, problem := w.Stale(now); problem != nil && (err == nil || known.Before(since)) {
 			since, err = known, problem
@@ -107,7 +107,7 @@ func (s *Source) Stale(now time.Time) (since time.Time, err error) {
 
 // Known returns when the API server last accepted a request of the watch of which this
 // is longest ago; zero before every watch was accepted once.
-func (s *Source) Known() time.Time {
+func (s *Watcher) Known() time.Time {
 	oldest := s.watches[0].Known()
 	for _, w := range s.watches[1:] {
 		if known := w.Known(); known.Before(oldest) {
@@ -118,7 +118,7 @@ func (s *Source) Known() time.Time {
 }
 
 // Trouble returns what each watch met last that has not told a complete list yet.
-func (s *Source) Trouble() error {
+func (s *Watcher) Trouble() error {
 	var all []error
 	for _, w := range s.watches {
 		if err := w.Failed(); err != nil {
@@ -129,7 +129,7 @@ func (s *Source) Trouble() error {
 }
 
 // input translates an object of a watch.
-func (s *Source) input(object runtime.Object) (cache.Input, error) {
+func (s *Watcher) input(object runtime.Object) (cache.Input, error) {
 	switch o := object.(type) {
 	case *corev1.Service:
 		revision, err := cache.ParseRevision(o.ResourceVersion)
@@ -148,7 +148,7 @@ func (s *Source) input(object runtime.Object) (cache.Input, error) {
 
 // confirm asks the server about each object that a complete list left out, until it
 // has said of all whether they are gone.
-func (s *Source) confirm(ctx context.Context) {
+func (s *Watcher) confirm(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
@@ -173,7 +173,7 @@ func (s *Source) confirm(ctx context.Context) {
 
 // read asks about an unconfirmed object, if that is needed still. An answer that is neither the object nor that exactly
 // this object does not exist says nothing.
-func (s *Source) read(ctx context.Context, unconfirmed cache.Unconfirmed) {
+func (s *Watcher) read(ctx context.Context, unconfirmed cache.Unconfirmed) {
 	if !s.cache.Asks(unconfirmed) {
 		return
 	}

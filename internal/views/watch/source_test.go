@@ -150,7 +150,7 @@ func gone(name string) string {
 }
 
 // watched runs the test in a bubble with a source that is in sync.
-func watched(t *testing.T, test func(t *testing.T, a *api, source *watch.Source)) {
+func watched(t *testing.T, test func(t *testing.T, a *api, source *watch.Watcher)) {
 	t.Helper()
 	bubble.Test(t, func(t *testing.T) {
 		a := &api{revision: 10, slices: map[string]int{"web-1": 5, "web-2": 6}}
@@ -176,7 +176,7 @@ func watched(t *testing.T, test func(t *testing.T, a *api, source *watch.Source)
 }
 
 // addresses are those in the cache.
-func addresses(t *testing.T, source *watch.Source) []string {
+func addresses(t *testing.T, source *watch.Watcher) []string {
 	t.Helper()
 	events, _, err := source.Cache().List(cache.Selection{Namespace: func(string) bool { return true }})
 	if err != nil {
@@ -194,7 +194,7 @@ func addresses(t *testing.T, source *watch.Source) []string {
 }
 
 func TestContract39AnEmptyListTakesNothingAwayThatTheServerHolds(t *testing.T) {
-	watched(t, func(t *testing.T, a *api, source *watch.Source) {
+	watched(t, func(t *testing.T, a *api, source *watch.Watcher) {
 		a.set(func() { a.empty = 1; a.slices["web-3"] = a.revision })
 		a.expire()
 		for range 100 {
@@ -211,7 +211,7 @@ func TestContract39AnEmptyListTakesNothingAwayThatTheServerHolds(t *testing.T) {
 
 // TestContract39AnEventOfWhatAListLeftOutBringsAnotherList, also where reads are refused.
 func TestContract39AnEventOfWhatAListLeftOutBringsAnotherList(t *testing.T) {
-	watched(t, func(t *testing.T, a *api, source *watch.Source) {
+	watched(t, func(t *testing.T, a *api, source *watch.Watcher) {
 		a.set(func() { a.empty, a.secret, a.slices["web-3"] = 1, true, a.revision })
 		a.expire()
 		time.Sleep(5 * time.Second)
@@ -228,7 +228,7 @@ func TestContract39AnEventOfWhatAListLeftOutBringsAnotherList(t *testing.T) {
 }
 
 func TestContract39WhatWentUnseenGoesOnceTheServerConfirms(t *testing.T) {
-	watched(t, func(t *testing.T, a *api, source *watch.Source) {
+	watched(t, func(t *testing.T, a *api, source *watch.Watcher) {
 		a.set(func() { delete(a.slices, "web-2"); a.missing = `{"message":"no such page"}` })
 		a.expire()
 		time.Sleep(10 * time.Second)
@@ -249,7 +249,7 @@ func TestContract39WhatWentUnseenGoesOnceTheServerConfirms(t *testing.T) {
 }
 
 func TestContract39AnHourWithoutTheServerTakesNothingAwayAndIsTold(t *testing.T) {
-	watched(t, func(t *testing.T, a *api, source *watch.Source) {
+	watched(t, func(t *testing.T, a *api, source *watch.Watcher) {
 		if _, err := source.Stale(time.Now()); err != nil {
 			t.Errorf("got %v of watches that are current", err)
 		}
@@ -276,7 +276,7 @@ func TestContract39AnHourWithoutTheServerTakesNothingAwayAndIsTold(t *testing.T)
 }
 
 func TestContract44IdleItAsksNothingButTheWatches(t *testing.T) {
-	watched(t, func(t *testing.T, a *api, _ *watch.Source) {
+	watched(t, func(t *testing.T, a *api, _ *watch.Watcher) {
 		time.Sleep(time.Hour)
 		a.set(func() {
 			if a.reads != 0 {

@@ -13,7 +13,7 @@ import (
 )
 
 // newWatch makes the watch of one kind in one scope.
-func (s *Source) newWatch(scope int, kind cache.Kind) *kube.Reflector {
+func (s *Watcher) newWatch(scope int, kind cache.Kind) *kube.Reflector {
 	w := &kube.Reflector{
 		Client: s.client, What: kind.String(), Resource: kube.Services(s.scopes[scope]), Object: &corev1.Service{},
 		Answered: s.requests.note,
@@ -29,7 +29,7 @@ func (s *Source) newWatch(scope int, kind cache.Kind) *kube.Reflector {
 }
 
 // newStore hands on to the cache what a watch tells; again asks for a new complete list.
-func (s *Source) newStore(scope int, kind cache.Kind, again func()) *kube.Feed[runtime.Object, cache.Input] {
+func (s *Watcher) newStore(scope int, kind cache.Kind, again func()) *kube.Feed[runtime.Object, cache.Input] {
 	check := func(wanted bool) {
 		if wanted {
 			again()

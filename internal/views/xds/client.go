@@ -48,7 +48,7 @@ type client struct {
 	// ended is closed when the stream ends.
 	ended <-chan struct{}
 	// below is the stream of the transport, slot what a long request of it holds.
-	below transported
+	below transportStream
 	slot  atomic.Pointer[slot]
 	// fleet is that of an Envoy, since its first request.
 	fleet *fleet

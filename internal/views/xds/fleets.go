@@ -212,21 +212,21 @@ type Definition struct {
 	Unread string `json:"unread,omitempty"`
 }
 
-// Kept is why a fleet has listeners that nothing confirms.
-type Kept string
+// KeptReason is why a fleet has listeners that nothing confirms.
+type KeptReason string
 
 // The reasons for which a fleet keeps its listeners.
 const (
 	// KeptMissing is for a fleet that nothing names any more.
-	KeptMissing Kept = "missing"
+	KeptMissing KeptReason = "missing"
 	// KeptInvalid is for one whose newest version has a mistake.
-	KeptInvalid Kept = "invalid"
+	KeptInvalid KeptReason = "invalid"
 	// KeptUnread is for one whose object cannot be read.
-	KeptUnread Kept = "unread"
+	KeptUnread KeptReason = "unread"
 )
 
 // kept is empty where the newest version is in effect.
-func (d Definition) kept() Kept {
+func (d Definition) kept() KeptReason {
 	switch {
 	case d.Kept:
 		return KeptMissing

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// held is a resource that a client has.
-type held struct {
+// heldResource is a resource that a client has.
+type heldResource struct {
 	version string
 	at      time.Time
 }
@@ -22,7 +22,7 @@ type progress struct {
 	kept    int
 	foreign map[string]int
 	// sent is the newest that it was sent of each resource, acked what it acknowledged.
-	sent, acked map[string]held
+	sent, acked map[string]heldResource
 	// pending are the answers that it has said nothing to, the oldest first.
 	pending  []answer
 	rejected *Rejection
@@ -51,10 +51,10 @@ type Rejection struct {
 
 // begun is the progress of a client that says what it has when it begins.
 func begun(versions map[string]string, foreign map[string]int, now time.Time) progress {
-	p := progress{asked: true, sent: make(map[string]held, len(versions)), acked: make(map[string]held, len(versions)), foreign: foreign}
+	p := progress{asked: true, sent: make(map[string]heldResource, len(versions)), acked: make(map[string]heldResource, len(versions)), foreign: foreign}
 	for name, version := range versions {
-		p.sent[name] = held{version, now}
-		p.acked[name] = held{version, now}
+		p.sent[name] = heldResource{version, now}
+		p.acked[name] = heldResource{version, now}
 	}
 	return p
 }
@@ -147,9 +147,9 @@ func (a answer) names() []string {
 }
 
 // apply makes the resources those after the answer.
-func (a answer) apply(to *map[string]held, now time.Time) {
+func (a answer) apply(to *map[string]heldResource, now time.Time) {
 	if a.whole {
-		kept := make(map[string]held, len(a.put))
+		kept := make(map[string]heldResource, len(a.put))
 		for _, r := range a.put {
 			if one, had := (*to)[r.name]; had {
 				kept[r.name] = one
@@ -159,7 +159,7 @@ func (a answer) apply(to *map[string]held, now time.Time) {
 	}
 	for _, r := range a.put {
 		if (*to)[r.name].version != r.version {
-			(*to)[r.name] = held{r.version, now}
+			(*to)[r.name] = heldResource{r.version, now}
 		}
 	}
 	for _, name := range a.removed {
@@ -170,7 +170,7 @@ func (a answer) apply(to *map[string]held, now time.Time) {
 // follows reports whether the client has none but these versions, and was sent none but
 // these.
 func (p *progress) follows(versions map[string]string) bool {
-	for _, all := range []map[string]held{p.sent, p.acked} {
+	for _, all := range []map[string]heldResource{p.sent, p.acked} {
 		for name, one := range all {
 			if versions[name] != one.version {
 				return false

@@ -24,9 +24,9 @@ const (
 	requestTime = 10 * time.Second
 )
 
-// transported is the stream of the transport below one of gRPC. It reads the length of a
+// transportStream is the stream of the transport below one of gRPC. It reads the length of a
 // message apart from the message: gRPC alone would read whole messages, one for each stream.
-type transported interface {
+type transportStream interface {
 	ReadMessageHeader(header []byte) error
 	Read(n int) (mem.BufferSlice, error)
 	WriteStatus(why *status.Status) error

@@ -96,7 +96,7 @@ type form func(*join.Service, []join.Endpoint, resources.Settings) resources.Set
 
 // of returns the resources of a Service in this form. Those that do not depend on endpoints
 // are these of before, if the Service is the same as then.
-func (f form) of(j cache.Joined, s resources.Settings, before *set) set {
+func (f form) of(j cache.JoinedService, s resources.Settings, before *set) set {
 	var to set
 	if before != nil {
 		to = *before

@@ -25,7 +25,7 @@ type Stats struct {
 	Rejecting int
 	// Kept are the fleets with proxies that keep their listeners although nothing confirms
 	// them, by the reason.
-	Kept map[Kept]int
+	Kept map[KeptReason]int
 	// Kinds are the answers by protocol and kind.
 	Kinds []KindStats
 	// Denied are the connections and streams that were denied, and the streams that ended
@@ -43,7 +43,7 @@ type KindStats struct {
 
 // Stats returns what the server did so far.
 func (s *Server) Stats() Stats {
-	now := Stats{Streams: map[Protocol]int{Envoy: 0, GRPC: 0}, Kept: map[Kept]int{KeptMissing: 0, KeptInvalid: 0, KeptUnread: 0}, Denied: s.stats.refused.Load()}
+	now := Stats{Streams: map[Protocol]int{Envoy: 0, GRPC: 0}, Kept: map[KeptReason]int{KeptMissing: 0, KeptInvalid: 0, KeptUnread: 0}, Denied: s.stats.refused.Load()}
 	for i, protocol := range []Protocol{Envoy, GRPC} {
 		for kind := range resources.Kinds {
 			now.Kinds = append(now.Kinds, KindStats{

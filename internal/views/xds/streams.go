@@ -51,7 +51,7 @@ func (s *Server) grpc(ctx context.Context) *grpc.Server {
 		grpc.ReadBufferSize(connectionBuffer), grpc.WriteBufferSize(connectionBuffer),
 	}
 	if s.opts.TLS != nil {
-		options = append(options, grpc.Creds(counted{credentials.NewTLS(&tls.Config{
+		options = append(options, grpc.Creds(clientCounts{credentials.NewTLS(&tls.Config{
 			MinVersion:         tls.VersionTLS12,
 			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.opts.TLS() },
 		}), s}))
@@ -61,9 +61,9 @@ func (s *Server) grpc(ctx context.Context) *grpc.Server {
 	return server
 }
 
-// counted counts the clients whose certificate is not accepted, and the connections of those
+// clientCounts counts the clients whose certificate is not accepted, and the connections of those
 // whose is.
-type counted struct {
+type clientCounts struct {
 	credentials.TransportCredentials
 
 	server *Server
@@ -74,7 +74,7 @@ var errRoom = errors.New("there are as many connections as XDS_MAX_CLIENTS and X
 
 // ServerHandshake implements credentials.TransportCredentials. A connection that ends
 // without a word is no client.
-func (c counted) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
+func (c clientCounts) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	connection, info, err := c.TransportCredentials.ServerHandshake(raw)
 	if shown, ok := info.(credentials.TLSInfo); ok && err == nil && len(shown.State.VerifiedChains) > 0 {
 		name := "" // without one it is refused with words
@@ -130,7 +130,7 @@ func (a *aggregated) serve(from context.Context, protocol Protocol, run func(con
 	ctx, end := context.WithCancelCause(from)
 	defer end(nil)
 	defer context.AfterFunc(a.streams, func() { end(errStops) })() //nolint:contextcheck // a stream ends with either
-	below, ok := grpc.ServerTransportStreamFromContext(from).(transported)
+	below, ok := grpc.ServerTransportStreamFromContext(from).(transportStream)
 	if !ok {
 		return status.Error(codes.Internal, "this program was built with a version of gRPC that it does not know")
 	}

@@ -19,7 +19,7 @@ type translated struct {
 
 // translate returns a Service with its resources, of which nothing is made yet. What does
 // not depend on endpoints stays what it was where the Service is the same.
-func (s *Server) translate(j cache.Joined, before *translated) *translated {
+func (s *Server) translate(j cache.JoinedService, before *translated) *translated {
 	var grpc, envoy *set
 	if before.same(j.Service) {
 		grpc, envoy = &before.grpc, &before.envoy
@@ -31,7 +31,7 @@ func (s *Server) translate(j cache.Joined, before *translated) *translated {
 func (t *translated) same(service *join.Service) bool { return t != nil && t.service == service }
 
 // update takes over Services that changed, and sends what that changes.
-func (s *Server) update(changed []cache.Joined, now time.Time) {
+func (s *Server) update(changed []cache.JoinedService, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.joined = true

@@ -153,7 +153,7 @@ func (h hub) Local() assign.Local {
 	}
 	for _, key := range slices.Sorted(maps.Keys(h.objects)) {
 		o := h.objects[key]
-		out.Published = append(out.Published, assign.Published{
+		out.Published = append(out.Published, assign.PublishedSlice{
 			Key: assign.Key{Namespace: o.Namespace, Service: o.Labels[discoveryv1.LabelServiceName]}, Slice: o.Name, Pool: o.Labels[publish.LabelPool],
 			Ports: publish.PortsOf(o), Endpoints: len(o.Endpoints),
 		})

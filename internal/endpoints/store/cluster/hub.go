@@ -197,7 +197,7 @@ func (h *Hub) Local() assign.Local {
 		s.addTo(&out)
 	}
 	slices.SortFunc(out.Services, func(a, b assign.Service) int { return a.Compare(b.Key) })
-	slices.SortFunc(out.Published, func(a, b assign.Published) int {
+	slices.SortFunc(out.Published, func(a, b assign.PublishedSlice) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Slice, b.Slice))
 	})
 	return out

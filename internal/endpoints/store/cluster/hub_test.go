@@ -267,10 +267,10 @@ func TestASnapshotSaysWhichServicesThereAreAndWhatWasPublished(t *testing.T) {
 			t.Errorf("got %+v, annotations differ (-want +got):\n%s", web, diff)
 		}
 		key := assign.Key{Namespace: "shop", Service: "web"}
-		if diff := cmp.Diff([]assign.Published{
+		if diff := cmp.Diff([]assign.PublishedSlice{
 			{Key: key, Slice: "web", Endpoints: 1},
 			{Key: key, Slice: "web.blue", Pool: "blue", Endpoints: 1, Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 30080}}},
-		}, got.Published, cmpopts.IgnoreFields(assign.Published{}, "Addresses"), cmpopts.EquateEmpty()); diff != "" {
+		}, got.Published, cmpopts.IgnoreFields(assign.PublishedSlice{}, "Addresses"), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("what was published differs (-want +got):\n%s", diff)
 		}
 		if all := got.Published[0].Addresses(); len(all) != 1 {

@@ -168,8 +168,8 @@ func (c content) number() *content {
 func (c *content) size() int { return len(c.head) + len(c.endpoints.Value()) }
 
 // published says whose slice it is by its labels, and what it publishes.
-func (c *content) published() assign.Published {
-	p := assign.Published{Key: assign.Key{Namespace: c.namespace, Service: c.service}, Pool: c.pool, Slice: c.name, Ports: c.ports, Endpoints: c.count, Changed: c.changed, Addresses: c.addresses}
+func (c *content) published() assign.PublishedSlice {
+	p := assign.PublishedSlice{Key: assign.Key{Namespace: c.namespace, Service: c.service}, Pool: c.pool, Slice: c.name, Ports: c.ports, Endpoints: c.count, Changed: c.changed, Addresses: c.addresses}
 	if c.ipv6 {
 		p.IPv6 = c.count
 	}

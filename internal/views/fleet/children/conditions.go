@@ -27,7 +27,7 @@ func condition(of string, status metav1.ConditionStatus, reason, format string, 
 }
 
 // accepted says whether the spec is in effect.
-func accepted(s Seen) metav1.Condition {
+func accepted(s FleetState) metav1.Condition {
 	const of = v1alpha1.ConditionAccepted
 	const text = "generation %d is not in effect, and what was in effect before stays: %s"
 	if s.Mistake != nil {
@@ -43,7 +43,7 @@ func accepted(s Seen) metav1.Condition {
 
 // resolved says whether all listeners and routes lead somewhere. Of several replicas the one
 // counts that says most: a Pod has its stream to any of them.
-func resolved(s Seen) metav1.Condition {
+func resolved(s FleetState) metav1.Condition {
 	const of = v1alpha1.ConditionResolvedRefs
 	if accepted(s).Status != metav1.ConditionTrue {
 		return condition(of, metav1.ConditionUnknown, v1alpha1.ReasonNotAccepted, "generation %d is not in effect; see the condition %s", s.Envoy.Generation, v1alpha1.ConditionAccepted)
@@ -87,7 +87,7 @@ func nowhere(e *v1alpha1.Envoy, all resources.ObjectState) string {
 }
 
 // served is what replicas say of this generation, or of all those of the namespace.
-func (s Seen) served() []resources.ObjectState {
+func (s FleetState) served() []resources.ObjectState {
 	if s.Envoy.Spec.XDS != nil {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (s Seen) served() []resources.ObjectState {
 }
 
 // ready says whether as many Pods take traffic as are wanted.
-func ready(s Seen) metav1.Condition {
+func ready(s FleetState) metav1.Condition {
 	const of = v1alpha1.ConditionReady
 	if s.Problem != nil {
 		return condition(of, metav1.ConditionFalse, s.Problem.Reason, "%s", s.Problem.Message)
@@ -121,7 +121,7 @@ func ready(s Seen) metav1.Condition {
 
 // why says what keeps Pods away: the words of the API server that refuses them, and of the
 // first Pod that is not ready what it waits for.
-func why(s Seen) string {
+func why(s FleetState) string {
 	var text string
 	if c := said(s.Deployment, appsv1.DeploymentReplicaFailure); c != nil && c.Status == corev1.ConditionTrue {
 		text = "; Pods cannot be created: " + wire.Cut(wire.Printable(c.Message), longestWords)
@@ -148,7 +148,7 @@ func said(d *appsv1.Deployment, which appsv1.DeploymentConditionType) *appsv1.De
 }
 
 // progressing says whether Pods are being replaced.
-func progressing(s Seen) metav1.Condition {
+func progressing(s FleetState) metav1.Condition {
 	const of = v1alpha1.ConditionProgressing
 	d := s.Deployment
 	switch {
@@ -169,7 +169,7 @@ func overdue(d *appsv1.Deployment) bool {
 }
 
 // unknown is what is said where endpoint-views says nothing of a fleet; nil where it does.
-func unknown(s Seen, of string) *metav1.Condition {
+func unknown(s FleetState, of string) *metav1.Condition {
 	var c metav1.Condition
 	switch {
 	case s.Envoy.Spec.XDS != nil:
@@ -188,7 +188,7 @@ func unknown(s Seen, of string) *metav1.Condition {
 }
 
 // synced says whether every ready Pod has acknowledged this generation.
-func synced(s Seen) metav1.Condition {
+func synced(s FleetState) metav1.Condition {
 	const of = v1alpha1.ConditionSynced
 	if s.Envoy.Spec.XDS == nil && accepted(s).Status != metav1.ConditionTrue {
 		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonNotAccepted, "no Pod is told of generation %d, because it is not in effect; see the condition %s", s.Envoy.Generation, v1alpha1.ConditionAccepted)
@@ -228,7 +228,7 @@ func synced(s Seen) metav1.Condition {
 }
 
 // rejected has the words of the first Pod that rejects something.
-func rejected(s Seen) metav1.Condition {
+func rejected(s FleetState) metav1.Condition {
 	const of = v1alpha1.ConditionRejected
 	if c := unknown(s, of); c != nil {
 		return *c

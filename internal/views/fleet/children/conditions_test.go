@@ -18,9 +18,9 @@ import (
 )
 
 // steady is a fleet of two Pods as it should be.
-func steady() children.Seen {
+func steady() children.FleetState {
 	started := time.Unix(0, 0)
-	return children.Seen{
+	return children.FleetState{
 		Envoy: &v1alpha1.Envoy{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "edge", Generation: 5},
 			Spec:       v1alpha1.EnvoySpec{Name: "edge", Replicas: ptr.To(int32(2))},
@@ -40,49 +40,49 @@ func TestContract89TheConditionsSayWhatWasSeen(t *testing.T) {
 	t.Parallel()
 	const yes, no, open = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
 	for name, c := range map[string]struct {
-		change func(*children.Seen)
+		change func(*children.FleetState)
 		of     string
 		status metav1.ConditionStatus
 		reason string
 		text   string
 	}{
-		"all is well":        {func(*children.Seen) {}, "Synced", yes, "Acknowledged", "generation 5"},
-		"ready":              {func(*children.Seen) {}, "Ready", yes, "PodsReady", "2 of 2"},
-		"nothing is rolling": {func(*children.Seen) {}, "Progressing", no, "Complete", ""},
-		"nothing rejected":   {func(*children.Seen) {}, "Rejected", no, "NotRejected", ""},
-		"a Pod too few": {func(s *children.Seen) {
+		"all is well":        {func(*children.FleetState) {}, "Synced", yes, "Acknowledged", "generation 5"},
+		"ready":              {func(*children.FleetState) {}, "Ready", yes, "PodsReady", "2 of 2"},
+		"nothing is rolling": {func(*children.FleetState) {}, "Progressing", no, "Complete", ""},
+		"nothing rejected":   {func(*children.FleetState) {}, "Rejected", no, "NotRejected", ""},
+		"a Pod too few": {func(s *children.FleetState) {
 			s.Deployment.Status.AvailableReplicas = 1
 			s.Pods[1] = children.Pod{Name: "edge-2", Why: "container envoy waits: ImagePullBackOff"}
 		}, "Ready", no, "PodsNotReady", "1 of 2 Pods are ready; Pod edge-2: container envoy waits: ImagePullBackOff"},
-		"no Pod is wanted": {func(s *children.Seen) { s.Envoy.Spec.Replicas = ptr.To(int32(0)) }, "Ready", no, "PodsNotReady", "raise it"},
-		"a name is taken": {func(s *children.Seen) {
+		"no Pod is wanted": {func(s *children.FleetState) { s.Envoy.Spec.Replicas = ptr.To(int32(0)) }, "Ready", no, "PodsNotReady", "raise it"},
+		"a name is taken": {func(s *children.FleetState) {
 			s.Problem = &children.Problem{Reason: "NameTaken", Message: "Service edge exists"}
 		}, "Ready", no, "NameTaken", "Service edge exists"},
-		"no Deployment":     {func(s *children.Seen) { s.Deployment = nil }, "Progressing", no, "Replacing", "no Deployment"},
-		"a new Deployment":  {func(s *children.Seen) { s.Deployment.Generation++ }, "Progressing", yes, "Replacing", ""},
-		"an old Pod stays":  {func(s *children.Seen) { s.Deployment.Status.Replicas = 3 }, "Progressing", yes, "Replacing", ""},
-		"no Pod comes":      {func(s *children.Seen) { s.Deployment.Status.Conditions = overdue() }, "Progressing", no, "DeadlineExceeded", "progressDeadlineSeconds"},
-		"a stream is late":  {func(s *children.Seen) { s.Streams.All[1].Generation = 4 }, "Synced", no, "NotAcknowledged", "1 of 2 ready Pods have not acknowledged generation 5: edge-2"},
-		"a stream is gone":  {func(s *children.Seen) { s.Streams.All = s.Streams.All[:1] }, "Synced", no, "NotConnected", "edge-2"},
-		"a Pod is starting": {func(s *children.Seen) { s.Pods[1].Ready, s.Streams.All = false, s.Streams.All[:1] }, "Synced", yes, "Acknowledged", ""},
-		"no Pod":            {func(s *children.Seen) { s.Pods = nil }, "Synced", no, "NoReadyPod", ""},
-		"an old stream beside the new one": {func(s *children.Seen) {
+		"no Deployment":     {func(s *children.FleetState) { s.Deployment = nil }, "Progressing", no, "Replacing", "no Deployment"},
+		"a new Deployment":  {func(s *children.FleetState) { s.Deployment.Generation++ }, "Progressing", yes, "Replacing", ""},
+		"an old Pod stays":  {func(s *children.FleetState) { s.Deployment.Status.Replicas = 3 }, "Progressing", yes, "Replacing", ""},
+		"no Pod comes":      {func(s *children.FleetState) { s.Deployment.Status.Conditions = overdue() }, "Progressing", no, "DeadlineExceeded", "progressDeadlineSeconds"},
+		"a stream is late":  {func(s *children.FleetState) { s.Streams.All[1].Generation = 4 }, "Synced", no, "NotAcknowledged", "1 of 2 ready Pods have not acknowledged generation 5: edge-2"},
+		"a stream is gone":  {func(s *children.FleetState) { s.Streams.All = s.Streams.All[:1] }, "Synced", no, "NotConnected", "edge-2"},
+		"a Pod is starting": {func(s *children.FleetState) { s.Pods[1].Ready, s.Streams.All = false, s.Streams.All[:1] }, "Synced", yes, "Acknowledged", ""},
+		"no Pod":            {func(s *children.FleetState) { s.Pods = nil }, "Synced", no, "NoReadyPod", ""},
+		"an old stream beside the new one": {func(s *children.FleetState) {
 			s.Streams.All = append(s.Streams.All, children.Stream{Pod: "edge-2", Generation: 4, Since: time.Unix(-9, 0), Rejected: "CDS: no"})
 		}, "Synced", yes, "Acknowledged", ""},
-		"the new stream beside an old one": {func(s *children.Seen) {
+		"the new stream beside an old one": {func(s *children.FleetState) {
 			s.Streams.All = append(s.Streams.All, children.Stream{Pod: "edge-2", Generation: 4, Since: time.Unix(9, 0)})
 		}, "Synced", no, "NotAcknowledged", ""},
-		"a replica is missing, and with it a stream": {func(s *children.Seen) {
+		"a replica is missing, and with it a stream": {func(s *children.FleetState) {
 			s.Streams.All, s.Streams.Answered, s.Streams.Missing = s.Streams.All[:1], 1, "10.0.0.9: no route"
 		}, "Synced", no, "NotConnected", "a replica does not answer the operator: 10.0.0.9: no route"},
-		"no server answers": {func(s *children.Seen) {
+		"no server answers": {func(s *children.FleetState) {
 			s.Streams = children.Streams{Asked: true, Missing: "10.0.0.9: no route"}
 		}, "Synced", open, "ControlPlaneUnreachable", "10.0.0.9: no route"},
-		"no server was asked":       {func(s *children.Seen) { s.Streams = children.Streams{} }, "Synced", open, "ControlPlaneUnreachable", "not asked"},
-		"another control plane":     {func(s *children.Seen) { s.Envoy.Spec.XDS = &v1alpha1.EnvoyXDS{} }, "Synced", open, "ExternalControlPlane", "spec.xds"},
-		"and its rejections":        {func(s *children.Seen) { s.Envoy.Spec.XDS = &v1alpha1.EnvoyXDS{} }, "Rejected", open, "ExternalControlPlane", ""},
-		"a rejection, in its words": {func(s *children.Seen) { s.Streams.All[0].Rejected = "LDS: no socket" }, "Rejected", yes, "Rejected", "Pod edge-1 keeps what it had, because it rejects LDS: no socket"},
-		"a Pod that is gone rejects": {func(s *children.Seen) {
+		"no server was asked":       {func(s *children.FleetState) { s.Streams = children.Streams{} }, "Synced", open, "ControlPlaneUnreachable", "not asked"},
+		"another control plane":     {func(s *children.FleetState) { s.Envoy.Spec.XDS = &v1alpha1.EnvoyXDS{} }, "Synced", open, "ExternalControlPlane", "spec.xds"},
+		"and its rejections":        {func(s *children.FleetState) { s.Envoy.Spec.XDS = &v1alpha1.EnvoyXDS{} }, "Rejected", open, "ExternalControlPlane", ""},
+		"a rejection, in its words": {func(s *children.FleetState) { s.Streams.All[0].Rejected = "LDS: no socket" }, "Rejected", yes, "Rejected", "Pod edge-1 keeps what it had, because it rejects LDS: no socket"},
+		"a Pod that is gone rejects": {func(s *children.FleetState) {
 			s.Streams.All = append(s.Streams.All, children.Stream{Pod: "edge-0", Rejected: "LDS: no socket"})
 		}, "Rejected", no, "NotRejected", ""},
 	} {
@@ -134,32 +134,34 @@ func TestContract151And152TheConditionsSayWhatIsInEffectAndLeadsSomewhere(t *tes
 	nowhere := resources.ObjectState{Generation: 5, More: 2, Unresolved: []resources.Unresolved{
 		{Port: 8443, Route: 2, Reason: "NotShown", Text: "Service shop/web is not shown"}, {Port: 5432, Reason: "PortNotFound", Text: "no port"},
 	}}
-	mistake := func(s *children.Seen) { s.Mistake = errors.New(`listener "http" leads nowhere`) }
+	mistake := func(s *children.FleetState) { s.Mistake = errors.New(`listener "http" leads nowhere`) }
 	for name, c := range map[string]struct {
-		change func(*children.Seen)
+		change func(*children.FleetState)
 		of     string
 		status metav1.ConditionStatus
 		reason string
 		text   string
 	}{
-		"in effect":                      {func(*children.Seen) {}, "Accepted", yes, "Accepted", ""},
-		"leads somewhere":                {func(*children.Seen) {}, "ResolvedRefs", yes, "ResolvedRefs", ""},
-		"a field without effect":         {func(s *children.Seen) { s.Streams.Served[0].Notes = []string{"sessionAffinity=ClientIP"} }, "ResolvedRefs", yes, "ResolvedRefs", "; sessionAffinity=ClientIP"},
-		"a mistake":                      {mistake, "Accepted", no, "Invalid", `what was in effect before stays: listener "http" leads nowhere`},
-		"a mistake is not the Pods'":     {mistake, "Synced", no, "NotAccepted", "no Pod is told of generation 5"},
-		"a mistake leaves the Pods":      {mistake, "Ready", yes, "PodsReady", ""},
-		"a mistake leads to no Service":  {mistake, "ResolvedRefs", open, "NotAccepted", "Accepted"},
-		"a mistake in a new one":         {func(s *children.Seen) { mistake(s); s.Deployment = nil }, "Ready", no, "Invalid", "nothing is made"},
-		"a mistake for serve alone":      {func(s *children.Seen) { s.Streams.Served[1].Problem = "no such field" }, "Accepted", no, "NotInEffect", "no such field"},
-		"and for the Pods":               {func(s *children.Seen) { s.Streams.Served[1].Problem = "no such field" }, "Synced", no, "NotAccepted", ""},
-		"one of all in the namespace":    {func(s *children.Seen) { s.Streams.Served = []resources.ObjectState{{Problem: "too many"}} }, "Accepted", no, "NotInEffect", "too many"},
-		"a mistake that is over":         {func(s *children.Seen) { s.Streams.Served[1] = resources.ObjectState{Generation: 4, Problem: "old"} }, "Accepted", yes, "Accepted", ""},
-		"one replica says that it is no": {func(s *children.Seen) { s.Streams.Served[1] = nowhere }, "ResolvedRefs", no, "NotShown", `listener "https", route 2: Service shop/web is not shown; listener "db": no port; and 2 more`},
-		"an old word of it":              {func(s *children.Seen) { s.Streams.Served[1] = nowhere; s.Streams.Served[1].Generation = 4 }, "ResolvedRefs", yes, "ResolvedRefs", ""},
-		"serve does not know it":         {func(s *children.Seen) { s.Streams.Served = nil }, "ResolvedRefs", open, "Pending", "XDS_WATCH_FLEETS"},
-		"no server answers":              {func(s *children.Seen) { s.Streams = children.Streams{Asked: true} }, "ResolvedRefs", open, "ControlPlaneUnreachable", ""},
-		"another control plane":          {func(s *children.Seen) { s.Envoy.Spec.XDS = &v1alpha1.EnvoyXDS{} }, "ResolvedRefs", open, "ExternalControlPlane", ""},
-		"and whether it is in effect":    {func(s *children.Seen) { s.Envoy.Spec.XDS = &v1alpha1.EnvoyXDS{} }, "Accepted", yes, "Accepted", ""},
+		"in effect":                     {func(*children.FleetState) {}, "Accepted", yes, "Accepted", ""},
+		"leads somewhere":               {func(*children.FleetState) {}, "ResolvedRefs", yes, "ResolvedRefs", ""},
+		"a field without effect":        {func(s *children.FleetState) { s.Streams.Served[0].Notes = []string{"sessionAffinity=ClientIP"} }, "ResolvedRefs", yes, "ResolvedRefs", "; sessionAffinity=ClientIP"},
+		"a mistake":                     {mistake, "Accepted", no, "Invalid", `what was in effect before stays: listener "http" leads nowhere`},
+		"a mistake is not the Pods'":    {mistake, "Synced", no, "NotAccepted", "no Pod is told of generation 5"},
+		"a mistake leaves the Pods":     {mistake, "Ready", yes, "PodsReady", ""},
+		"a mistake leads to no Service": {mistake, "ResolvedRefs", open, "NotAccepted", "Accepted"},
+		"a mistake in a new one":        {func(s *children.FleetState) { mistake(s); s.Deployment = nil }, "Ready", no, "Invalid", "nothing is made"},
+		"a mistake for serve alone":     {func(s *children.FleetState) { s.Streams.Served[1].Problem = "no such field" }, "Accepted", no, "NotInEffect", "no such field"},
+		"and for the Pods":              {func(s *children.FleetState) { s.Streams.Served[1].Problem = "no such field" }, "Synced", no, "NotAccepted", ""},
+		"one of all in the namespace":   {func(s *children.FleetState) { s.Streams.Served = []resources.ObjectState{{Problem: "too many"}} }, "Accepted", no, "NotInEffect", "too many"},
+		"a mistake that is over": {func(s *children.FleetState) {
+			s.Streams.Served[1] = resources.ObjectState{Generation: 4, Problem: "old"}
+		}, "Accepted", yes, "Accepted", ""},
+		"one replica says that it is no": {func(s *children.FleetState) { s.Streams.Served[1] = nowhere }, "ResolvedRefs", no, "NotShown", `listener "https", route 2: Service shop/web is not shown; listener "db": no port; and 2 more`},
+		"an old word of it":              {func(s *children.FleetState) { s.Streams.Served[1] = nowhere; s.Streams.Served[1].Generation = 4 }, "ResolvedRefs", yes, "ResolvedRefs", ""},
+		"serve does not know it":         {func(s *children.FleetState) { s.Streams.Served = nil }, "ResolvedRefs", open, "Pending", "XDS_WATCH_FLEETS"},
+		"no server answers":              {func(s *children.FleetState) { s.Streams = children.Streams{Asked: true} }, "ResolvedRefs", open, "ControlPlaneUnreachable", ""},
+		"another control plane":          {func(s *children.FleetState) { s.Envoy.Spec.XDS = &v1alpha1.EnvoyXDS{} }, "ResolvedRefs", open, "ExternalControlPlane", ""},
+		"and whether it is in effect":    {func(s *children.FleetState) { s.Envoy.Spec.XDS = &v1alpha1.EnvoyXDS{} }, "Accepted", yes, "Accepted", ""},
 	} {
 		seen := steady()
 		seen.Envoy.Spec.Listeners = []v1alpha1.Listener{{Name: "https", Port: 443}, {Name: "db", Port: 5432}}

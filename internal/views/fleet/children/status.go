@@ -12,8 +12,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
 )
 
-// Seen is what is known of a fleet.
-type Seen struct {
+// FleetState is what is known of a fleet.
+type FleetState struct {
 	Envoy *v1alpha1.Envoy
 	// Deployment is nil where there is none of the fleet.
 	Deployment *appsv1.Deployment
@@ -67,7 +67,7 @@ type Stream struct {
 }
 
 // Status returns the status of the Envoy.
-func Status(s Seen) v1alpha1.EnvoyStatus {
+func Status(s FleetState) v1alpha1.EnvoyStatus {
 	e := s.Envoy
 	next := v1alpha1.EnvoyStatus{
 		ObservedGeneration: e.Generation,
@@ -87,7 +87,7 @@ func Status(s Seen) v1alpha1.EnvoyStatus {
 
 // connected counts the ready Pods with a stream. Before endpoint-views was asked it is what
 // was known before.
-func connected(s Seen) int32 {
+func connected(s FleetState) int32 {
 	if !s.Streams.Asked && s.Envoy.Spec.XDS == nil {
 		return s.Envoy.Status.ConnectedReplicas
 	}
