@@ -92,7 +92,7 @@ type Policy struct {
 // checks is how long Fall checks of an endpoint take.
 func (p Policy) checks() time.Duration { return time.Duration(p.Fall) * p.Interval }
 
-// Inventory is one complete answer of the source after the filter: an inventory.
+// Inventory is one complete answer of the source, after the filter.
 type Inventory struct {
 	// Nodes is how many nodes the source listed, whatever became of them.
 	Nodes int

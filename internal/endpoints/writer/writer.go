@@ -86,7 +86,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// Filler is one Service of a Set.
+// Filler fills one Service of a Set.
 type Filler struct {
 	opts  Options
 	inbox *inbox
