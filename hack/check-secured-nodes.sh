@@ -106,6 +106,6 @@ if [ "$status" = 2 ]; then
   die "the configuration is wrong, see above"
 fi
 # What stands around it is about the local cluster.
-sed -n '/^Source/,/^Local API server/ {/^Local API server/d; p}' <<<"$report"
+sed -n '/^source$/,/^api$/ {/^api$/d; p}' <<<"$report"
 [ "$status" = 0 ] || die "not every worker can be published, see above" "remedy: those named above, or the reasons in docs/reference/reasons.md"
 say "all is right"

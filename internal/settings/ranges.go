@@ -1,8 +1,6 @@
 package settings
 
 import (
-	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -59,18 +57,20 @@ func statuses(list string) error {
 	return err
 }
 
-var rangeForm = regexp.MustCompile(`^([1-9][0-9]{0,4})(?:-([1-9][0-9]{0,4}))?$`)
-
 // parseRange reads one entry within limits, or returns the problem.
 func parseRange(text string, least, most int, none Problem) (Range, error) {
-	ends := append(rangeForm.FindStringSubmatch(text), "", "", "")
-	first, _ := strconv.Atoi(ends[1]) // the form was judged
-	last, _ := strconv.Atoi(cmp.Or(ends[2], ends[1]))
-	switch {
-	case min(first, last) < least || max(first, last) > most:
-		return Range{}, Problem{Rule: Quote(text) + " " + none.Rule, Remedy: none.Remedy}
-	case first > last:
-		return Range{}, Problem{Rule: text + " ends before it begins", Remedy: "write " + Range{last, first}.String()}
+	begin, end, isRange := strings.Cut(text, "-")
+	if !isRange {
+		end = begin
 	}
-	return Range{first, last}, nil
+	first, firstErr := strconv.ParseUint(strings.TrimSpace(begin), 10, 16)
+	last, lastErr := strconv.ParseUint(strings.TrimSpace(end), 10, 16)
+	one := Range{int(first), int(last)}
+	switch {
+	case firstErr != nil || lastErr != nil || min(one.First, one.Last) < least || max(one.First, one.Last) > most:
+		return Range{}, Problem{Rule: Quote(text) + " " + none.Rule, Remedy: none.Remedy}
+	case one.First > one.Last:
+		return Range{}, Problem{Rule: text + " ends before it begins", Remedy: "write " + Range{one.Last, one.First}.String()}
+	}
+	return one, nil
 }

@@ -126,7 +126,7 @@ func TestEveryVariableOfViewsIsReachable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`env:"([A-Z_]+)"`).FindAllStringSubmatch(string(text), -1) {
+		for _, m := range regexp.MustCompile(`envconfig:"([A-Z_]+)"`).FindAllStringSubmatch(string(text), -1) {
 			want[m[1]] = m[1] != "KUBECONFIG"
 		}
 	}
