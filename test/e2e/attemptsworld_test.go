@@ -169,8 +169,9 @@ func (p *platform) slicesOf(namespace, service string) []discoveryv1.EndpointSli
 // those states; ready where none is given.
 func (p *platform) wantStates(service, pool string, nodes []node, states ...string) {
 	p.t.Helper()
-	want := []string{}
+	want, own := []string{}, map[string]bool{}
 	for i, n := range nodes {
+		own[n.IP] = true
 		s := "ready"
 		if i < len(states) {
 			s = states[i]
@@ -182,7 +183,7 @@ func (p *platform) wantStates(service, pool string, nodes []node, states ...stri
 		got := []string{}
 		for _, s := range p.slicesOf(p.namespace, service) {
 			for _, e := range s.Endpoints {
-				if s.Labels["endpoints.ablmnzde.github.io/pool"] == pool {
+				if s.Labels["endpoints.ablmnzde.github.io/pool"] == pool && (own[e.Addresses[0]] || !p.seesAll || len(nodes) == 0) {
 					got = append(got, strings.Join(e.Addresses, "+")+" "+state(e.Conditions))
 				}
 			}

@@ -29,6 +29,9 @@ type platform struct {
 	late []node
 	// applied says that documents are objects of the API server.
 	applied bool
+	// seesAll says that the program may read all namespaces: a pool of that name is in the
+	// worlds of other tests too, so endpoints of theirs that work may be published here.
+	seesAll bool
 }
 
 // newPlatform makes the world. Its own nodes are those of pool blue.

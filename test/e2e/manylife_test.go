@@ -151,6 +151,7 @@ func labelsComeAndGo(t *testing.T, p *platform) {
 // forgottenNamespace: no document names the namespace any more when the program starts.
 // Its endpoints are checked, and go when their time is over.
 func forgottenNamespace(t *testing.T, p *platform) {
+	p.seesAll = true
 	p.grantAll("slices", listed("discovery.k8s.io", "endpointslices", "list", "watch"), listed("", "services", "list", "watch"))
 	d := p.start()
 	p.want()
