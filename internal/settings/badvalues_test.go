@@ -110,6 +110,7 @@ func badNames() []badValue {
 		{"TARGET_MANAGED_BY", "endpointslice-controller.k8s.io", "is the name of another controller, which would overwrite the slices; remove it, or choose a name of your own"},
 		{"TARGET_MANAGED_BY", "endpointslicemirroring-controller.k8s.io", "is the name of another controller, which would overwrite the slices; remove it, or choose a name of your own"},
 		{"TARGET_PORTS", "8080", `"8080" is not name=port or name=port/protocol; write for example http=8080,dns=53/UDP, or set TARGET_PORT alone to take the name from the Service`},
+		{"TARGET_PORTS", "a=99999999999", `"a=99999999999" is not name=port or name=port/protocol; write for example http=8080,dns=53/UDP, or set TARGET_PORT alone to take the name from the Service`},
 		{"TARGET_PORTS", "=8080", `"=8080" is not name=port or name=port/protocol; write for example http=8080,dns=53/UDP, or set TARGET_PORT alone to take the name from the Service`},
 		{"TARGET_PORTS", "HTTP=8080", `"HTTP" is not a DNS label (at most 63 of a-z, 0-9 and -, a letter or digit at both ends); write for example http`},
 		{"TARGET_PORTS", "http=8080/quic", `"QUIC" is not one of TCP, UDP or SCTP; write TCP, UDP or SCTP`},

@@ -57,7 +57,7 @@ func node(text string) error {
 	return nil
 }
 
-var portForm = regexp.MustCompile(`^[^=\s]+\s*=\s*[0-9]+\s*(/\s*\w+)?$`)
+var portForm = regexp.MustCompile(`^[^=\s]+\s*=\s*[0-9]{1,5}\s*(/\s*\w+)?$`)
 
 // port is the form of an entry of TARGET_PORTS. What is in it is judged as in a document.
 func port(text string) error {

@@ -113,7 +113,7 @@ func binding(t settings.Target) *v1alpha1.EndpointBinding {
 	for _, entry := range t.Ports {
 		name, rest, _ := strings.Cut(entry, "=")
 		digits, protocol, _ := strings.Cut(rest, "/")
-		number, _ := strconv.ParseInt(strings.TrimSpace(digits), 10, 32) // 0 is outside what a port may be
+		number, _ := strconv.ParseInt(strings.TrimSpace(digits), 10, 32) // the form was judged
 		b.Spec.Ports = append(b.Spec.Ports, v1alpha1.BindingPort{
 			Name: strings.TrimSpace(name), Port: int32(number), Protocol: v1alpha1.Protocol(strings.ToUpper(strings.TrimSpace(protocol))),
 		})
