@@ -19,14 +19,14 @@ func documentsOf(ctx context.Context, c settings.Config) documents.Set {
 	if c.Documents.Dir == "" {
 		return none()
 	}
-	return documents.Advance(documents.Set{}, readFolder(c)(ctx, c.Documents.Dir))
+	return documents.Advance(documents.Set{}, readFolder(c, folder.Read)(ctx, c.Documents.Dir))
 }
 
-// readFolder looks at a folder of documents. Only the memory store, which routes no traffic,
+// readFolder reads a folder of documents. Only the memory store, which routes no traffic,
 // accepts loopback addresses.
-func readFolder(c settings.Config) func(ctx context.Context, dir string) documents.Folder {
+func readFolder(c settings.Config, read func(context.Context, string) documents.Folder) func(context.Context, string) documents.Folder {
 	return func(ctx context.Context, dir string) documents.Folder {
-		found := folder.Read(ctx, dir)
+		found := read(ctx, dir)
 		found.Loopback = c.Store.Kind == settings.StoreMemory
 		return found
 	}

@@ -27,23 +27,26 @@ const (
 // Read returns what is in the folder at one moment: what two looks in a row find alike, so
 // that a document that moves from one file to another is in one of them.
 func Read(ctx context.Context, dir string) documents.Folder {
-	var before string
-	var last documents.Folder
+	last := Look(ctx, dir)
 	for range attempts {
-		// Where the link of a mounted ConfigMap leads; where there is none, the files tell.
-		data, _ := os.Readlink(filepath.Join(dir, "..data"))
-		found, err := readAll(ctx, dir)
-		switch {
-		case err != nil:
-			return unreadable(err)
-		case last.Files != nil && data == before && reflect.DeepEqual(found, last):
+		found := Look(ctx, dir)
+		if reflect.DeepEqual(found, last) {
 			return found
 		}
-		before, last = data, found
+		last = found
 	}
 	return documents.Folder{
 		Problem: "the folder DOCUMENTS_DIR changes all the time", Remedy: "replace its files at once, as a mounted ConfigMap does",
 	}
+}
+
+// Look reads the folder once. While its files change, one look may miss a document.
+func Look(ctx context.Context, dir string) documents.Folder {
+	found, err := readAll(ctx, dir)
+	if err != nil {
+		return unreadable(err)
+	}
+	return found
 }
 
 func unreadable(err error) documents.Folder {

@@ -29,7 +29,7 @@ type Options struct {
 	Dir string
 	// Every is the time between two looks; 0 stands for 2 s.
 	Every time.Duration
-	// Read looks at the folder; nil stands for Read.
+	// Read reads the folder once, because Run compares two looks; nil stands for Look.
 	Read func(ctx context.Context, dir string) documents.Folder
 }
 
@@ -52,7 +52,7 @@ func New(options Options) (*Watcher, error) {
 		options.Every = every
 	}
 	if options.Read == nil {
-		options.Read = Read
+		options.Read = Look
 	}
 	return &Watcher{options: options, changed: make(chan struct{}, 1)}, nil
 }
