@@ -39,7 +39,7 @@ Every tenth backend answers after 0.9 s (*late*), or drops every packet (*silent
 `
 
 const probingSlow = `
-Addresses that were slow last time never get all slots of ` + "`HEALTH_CHECK_CONCURRENCY`" + ` (256), so the others keep their time. With 10,000 backends a silent tenth would need 500 slots all the time; the silent ones are asked less often then, which the overruns say, and so does ` + "`check`" + ` beforehand.
+Addresses that were slow last time never get all slots of ` + "`HEALTH_CHECK_CONCURRENCY`" + ` (256), so the others keep their time. With 10,000 backends a silent tenth would need 500 slots all the time; the silent ones are asked less often then, which the overruns say.
 `
 
 const probingHeld = `

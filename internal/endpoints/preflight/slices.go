@@ -51,8 +51,8 @@ func judgeBeside(b publish.Beside) Check {
 	return split(SlicesBeside, result, "slice "+b.Name, "", b.Message)
 }
 
-// judgeKept names the slices of this program in a namespace that no document speaks of: nothing
-// checks their endpoints, and nothing removes them. A Service that asks for another pool gets
+// judgeKept names the slices of this program in a namespace whose pool no document describes:
+// their endpoints are neither checked nor removed. A Service that asks for another pool gets
 // other endpoints.
 func (l *look) judgeKept(s *space) []Check {
 	var checks []Check
@@ -63,7 +63,7 @@ func (l *look) judgeKept(s *space) []Check {
 		if o.Labels[discoveryv1.LabelManagedBy] != l.Config.Target.ManagedBy || pool == "" || known || asks || len(o.Endpoints) == 0 || !l.asked(key.Namespace, key.Service) {
 			continue
 		}
-		checks = append(checks, SlicesKept.fail("slice "+s.name+"/"+o.Name, "publishes %s of Service %s from pool %s, which no document describes: they stay, and nothing checks them", plural(len(o.Endpoints), "endpoint"), key, pool))
+		checks = append(checks, SlicesKept.fail("slice "+s.name+"/"+o.Name, "publishes %s of Service %s from pool %s, which no document describes: they stay published and get no health check", plural(len(o.Endpoints), "endpoint"), key, pool))
 	}
 	return checks
 }

@@ -268,7 +268,7 @@ func TestContract204CheckNamesWhatNoDocumentSpeaksOf(t *testing.T) {
 	if got, want := kept(), []string{"skip other namespaces"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v, because another Service is looked at", got, want)
 	}
-	o.Service, o.Documents.Complete = "", false // there may be documents that nobody could read
+	o.Service, o.Documents.Complete = "", false // some documents could not be read
 	if got, want := kept(), []string{"skip other namespaces"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
