@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/randfill"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // kinds returns one empty object of each kind and list.
@@ -109,13 +109,13 @@ func TestASchemeKnowsEveryKind(t *testing.T) {
 
 func TestMessagesAndDocumentsUseTheSameNames(t *testing.T) {
 	t.Parallel()
-	if spelling.Group != v1alpha1.GroupName {
-		t.Errorf("got group %q, want %q", spelling.Group, v1alpha1.GroupName)
+	if naming.Group != v1alpha1.GroupName {
+		t.Errorf("got group %q, want %q", naming.Group, v1alpha1.GroupName)
 	}
 	annotations := map[string]bool{v1alpha1.AnnotationPool: true}
-	for _, s := range spelling.All() {
+	for _, s := range naming.All() {
 		if s.Annotation != "" {
-			annotations[spelling.Group+"/"+s.Annotation] = true
+			annotations[naming.Group+"/"+s.Annotation] = true
 		}
 		if s.Field != "" && !hasField(reflect.TypeFor[v1alpha1.EndpointPool](), s.Field) && !hasField(reflect.TypeFor[v1alpha1.EndpointBinding](), s.Field) {
 			t.Errorf("%s: messages name %s, which is no field of a document", s.Variable, s.Field)

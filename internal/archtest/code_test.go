@@ -24,7 +24,7 @@ var rules = []struct {
 	},
 	{
 		"proxy", "the error of net/http repeats the value, which may hold a password; package wire asks for it",
-		[]string{"internal/wire", "test"},
+		[]string{"internal/transport", "test"},
 		func(u unit) []violation { return u.mentions("net/http", "ProxyFromEnvironment") },
 	},
 	{

@@ -17,54 +17,54 @@ var allowed = map[string]struct {
 }{
 	"cmd/ionos-endpointslice-controller": {of("endpoints/cli", "commandline", "settings", "kube"), "main knows signals, exit status and what is the whole process's, nothing else"},
 
-	"internal/settings/spelling":   {nil, "it is names only, so that every surface can spell them"},
+	"internal/settings/naming":     {nil, "it is names only, so that every surface can spell them"},
 	"internal/endpoints/inventory": {nil, "it is what flows through every stage, so it depends on none"},
-	"internal/wire":                {nil, "it knows connections, headers and texts, and nothing of what for"},
-	"internal/system":              {of("wire"), "it reads files and runs programs and knows nothing of what for"},
-	"internal/kube":                {append(of("wire"), "api/v1alpha1", "api/fleet/v1alpha1"), "it makes clients of API servers and knows nothing of what for"},
-	"internal/settings":            {of("system", "settings/spelling"), "it is raw text to typed values; who uses them translates"},
+	"internal/transport":           {nil, "it knows connections, headers and texts, and nothing of what for"},
+	"internal/system":              {of("transport"), "it reads files and runs programs and knows nothing of what for"},
+	"internal/kube":                {append(of("transport"), "api/v1alpha1", "api/fleet/v1alpha1"), "it makes clients of API servers and knows nothing of what for"},
+	"internal/settings":            {of("system", "settings/naming"), "it is raw text to typed values; who uses them translates"},
 
 	"internal/commandline": {of("settings"), "it is what both programs' command lines have in common"},
 
-	"internal/endpoints/documents": {append(of("settings", "endpoints/filter", "settings/spelling"), "api/v1alpha1"), "it judges documents, wherever they come from and whoever acts on them"},
+	"internal/endpoints/documents": {append(of("settings", "endpoints/filter", "settings/naming"), "api/v1alpha1"), "it judges documents, wherever they come from and whoever acts on them"},
 
 	"internal/endpoints/documents/folder": {of("endpoints/documents"), "it reads files; what is in them is judged elsewhere"},
 
-	"internal/endpoints/documents/objects": {append(of("endpoints/documents", "kube"), "api/v1alpha1"), "it reads and writes objects; what is in them is judged elsewhere"},
+	"internal/endpoints/documents/apiserver": {append(of("endpoints/documents", "kube"), "api/v1alpha1"), "it reads and writes objects; what is in them is judged elsewhere"},
 
-	"internal/endpoints/documents/environment": {append(of("settings", "endpoints/documents", "settings/spelling"), "api/v1alpha1"), "it translates between two forms, and only translates"},
+	"internal/endpoints/documents/environment": {append(of("settings", "endpoints/documents", "settings/naming"), "api/v1alpha1"), "it translates between two forms, and only translates"},
 
 	"internal/endpoints/filter":  {of("endpoints/inventory"), "a stage knows what flows, not the other stages"},
-	"internal/endpoints/health":  {of("endpoints/inventory", "wire"), "a stage knows what flows, not the other stages"},
+	"internal/endpoints/health":  {of("endpoints/inventory", "transport"), "a stage knows what flows, not the other stages"},
 	"internal/endpoints/guard":   {of("endpoints/inventory"), "a stage knows what flows, not the other stages"},
-	"internal/endpoints/publish": {of("endpoints/inventory", "settings/spelling", "wire"), "a stage knows what flows, not the other stages"},
+	"internal/endpoints/publish": {of("endpoints/inventory", "settings/naming", "transport"), "a stage knows what flows, not the other stages"},
 
-	"internal/endpoints/assign": {append(of("endpoints/publish", "settings", "endpoints/documents", "settings/spelling"), "api/v1alpha1"), "it says who may use what; pools and targets are run elsewhere"},
+	"internal/endpoints/assign": {append(of("endpoints/publish", "settings", "endpoints/documents", "settings/naming"), "api/v1alpha1"), "it says who may use what; pools and targets are run elsewhere"},
 
 	"internal/endpoints/source":                 {of("endpoints/inventory", "system"), "a source yields nodes; the loop lives elsewhere"},
-	"internal/endpoints/source/ionos":           {of("endpoints/inventory", "wire"), "a source yields nodes; the loop lives elsewhere"},
-	"internal/endpoints/source/kubernetes":      {of("endpoints/inventory", "kube", "wire"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/endpoints/source/ionos":           {of("endpoints/inventory", "transport"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/endpoints/source/kubernetes":      {of("endpoints/inventory", "kube", "transport"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/endpoints/source/ionos/ionostest": {nil, "it stands for a cloud that does not know us"},
 	"internal/endpoints/source/sourcetest":      {of("endpoints/inventory"), "the suite knows sources by their promise only"},
 
 	"internal/endpoints/store":           {of("endpoints/inventory", "endpoints/publish", "system"), "a store holds slices; what is in them was decided before"},
-	"internal/endpoints/store/cluster":   {append(of("endpoints/inventory", "endpoints/publish", "endpoints/assign", "kube", "wire"), "api/v1alpha1"), "a store holds slices; what is in them was decided before"},
+	"internal/endpoints/store/cluster":   {append(of("endpoints/inventory", "endpoints/publish", "endpoints/assign", "kube", "transport"), "api/v1alpha1"), "a store holds slices; what is in them was decided before"},
 	"internal/endpoints/store/storetest": {of("endpoints/inventory", "endpoints/publish"), "the suite knows stores by their promise only"},
 
-	"internal/endpoints/pool":           {of("endpoints/inventory", "endpoints/filter", "endpoints/health", "endpoints/guard", "wire"), "it decides; Services, slices and their API server are somebody else's"},
-	"internal/endpoints/writer":         {of("endpoints/inventory", "endpoints/guard", "endpoints/publish", "wire"), "it publishes verdicts, wherever they come from"},
-	"internal/endpoints/findings":       {of("endpoints/inventory", "endpoints/guard", "endpoints/publish", "endpoints/pool", "endpoints/writer"), "it tells what came of events, and decides nothing"},
-	"internal/endpoints/controllertest": {append(of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/pool", "endpoints/health", "endpoints/writer", "endpoints/findings", "settings/spelling", "endpoints/documents", "endpoints/assign", "endpoints/controller", "endpoints/report"), "api/v1alpha1"), "it is the engine for one Service, as tests drive it; adapters come from outside"},
-	"internal/kube/lease":               {of("kube", "wire"), "it says who may act, and knows nothing of what for"},
-	"internal/endpoints/report":         {append(of("endpoints/documents", "endpoints/inventory", "endpoints/guard", "endpoints/publish", "endpoints/findings", "settings/spelling", "endpoints/assign", "endpoints/pool", "endpoints/controller"), "api/v1alpha1"), "it translates what was seen and decided, and only translates"},
-	"internal/endpoints/metrics":        {append(of("endpoints/inventory", "endpoints/health", "endpoints/guard", "endpoints/publish", "endpoints/documents", "endpoints/assign", "endpoints/pool", "endpoints/writer", "endpoints/findings", "endpoints/controller"), "api/v1alpha1"), "it counts what the engine and its parts did and decides nothing"},
-	"internal/endpoints/events":         {of("endpoints/publish", "endpoints/findings", "kube", "wire"), "it delivers what the engine announces"},
-	"internal/endpoints/page":           {of("wire", "endpoints/inventory", "endpoints/guard", "endpoints/report"), "it serves what others made and decides nothing"},
-	"internal/endpoints/preflight":      {append(of("wire", "endpoints/inventory", "settings", "settings/spelling", "endpoints/documents", "endpoints/assign", "endpoints/filter", "endpoints/publish", "kube"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
-	"internal/endpoints/controller":     {append(of("wire", "endpoints/inventory", "endpoints/documents", "endpoints/assign", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/publish", "settings/spelling", "endpoints/pool", "endpoints/writer", "endpoints/findings"), "api/v1alpha1"), "it starts and ends what package assign says; sources and checks come from outside"},
-	"internal/endpoints/cli": {append(of("endpoints/inventory", "system", "wire", "settings", "commandline", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/publish",
+	"internal/endpoints/pool":           {of("endpoints/inventory", "endpoints/filter", "endpoints/health", "endpoints/guard", "transport"), "it decides; Services, slices and their API server are somebody else's"},
+	"internal/endpoints/writer":         {of("endpoints/inventory", "endpoints/guard", "endpoints/publish", "transport"), "it publishes verdicts, wherever they come from"},
+	"internal/endpoints/explain":        {of("endpoints/inventory", "endpoints/guard", "endpoints/publish", "endpoints/pool", "endpoints/writer"), "it tells what came of events, and decides nothing"},
+	"internal/endpoints/controllertest": {append(of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/pool", "endpoints/health", "endpoints/writer", "endpoints/explain", "settings/naming", "endpoints/documents", "endpoints/assign", "endpoints/controller", "endpoints/report"), "api/v1alpha1"), "it is the engine for one Service, as tests drive it; adapters come from outside"},
+	"internal/kube/lease":               {of("kube", "transport"), "it says who may act, and knows nothing of what for"},
+	"internal/endpoints/report":         {append(of("endpoints/documents", "endpoints/inventory", "endpoints/guard", "endpoints/publish", "endpoints/explain", "settings/naming", "endpoints/assign", "endpoints/pool", "endpoints/controller"), "api/v1alpha1"), "it translates what was seen and decided, and only translates"},
+	"internal/endpoints/metrics":        {append(of("endpoints/inventory", "endpoints/health", "endpoints/guard", "endpoints/publish", "endpoints/documents", "endpoints/assign", "endpoints/pool", "endpoints/writer", "endpoints/explain", "endpoints/controller"), "api/v1alpha1"), "it counts what the engine and its parts did and decides nothing"},
+	"internal/endpoints/events":         {of("endpoints/publish", "endpoints/explain", "kube", "transport"), "it delivers what the engine announces"},
+	"internal/endpoints/page":           {of("transport", "endpoints/inventory", "endpoints/guard", "endpoints/report"), "it serves what others made and decides nothing"},
+	"internal/endpoints/preflight":      {append(of("transport", "endpoints/inventory", "settings", "settings/naming", "endpoints/documents", "endpoints/assign", "endpoints/filter", "endpoints/publish", "kube"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
+	"internal/endpoints/controller":     {append(of("transport", "endpoints/inventory", "endpoints/documents", "endpoints/assign", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/publish", "settings/naming", "endpoints/pool", "endpoints/writer", "endpoints/explain"), "api/v1alpha1"), "it starts and ends what package assign says; sources and checks come from outside"},
+	"internal/endpoints/cli": {append(of("endpoints/inventory", "system", "transport", "settings", "commandline", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/publish",
 		"endpoints/source", "endpoints/source/ionos", "endpoints/source/kubernetes",
-		"endpoints/store", "endpoints/store/cluster", "kube", "endpoints/pool", "endpoints/writer", "kube/lease", "endpoints/report", "endpoints/metrics", "endpoints/events", "endpoints/page", "endpoints/documents", "endpoints/documents/environment", "endpoints/documents/folder", "endpoints/documents/objects", "endpoints/assign", "endpoints/controller", "endpoints/findings", "endpoints/preflight", "settings/spelling"), "api/v1alpha1"), "it is the only package that knows every adapter"},
+		"endpoints/store", "endpoints/store/cluster", "kube", "endpoints/pool", "endpoints/writer", "kube/lease", "endpoints/report", "endpoints/metrics", "endpoints/events", "endpoints/page", "endpoints/documents", "endpoints/documents/environment", "endpoints/documents/folder", "endpoints/documents/apiserver", "endpoints/assign", "endpoints/controller", "endpoints/explain", "endpoints/preflight", "settings/naming"), "api/v1alpha1"), "it is the only package that knows every adapter"},
 
 	"api/fleet/v1alpha1": {nil, "it is for other programs too, which get the types of Kubernetes with it and nothing else"},
 
@@ -72,14 +72,14 @@ var allowed = map[string]struct {
 	"pkg/views":           {nil, "it is for other programs, which get the standard library with it and nothing else"},
 	"internal/views/join": {[]string{"pkg/views", "api/v1alpha1"}, "it joins values, wherever they come from"},
 
-	"internal/views/cache":          {append(of("views/join"), "pkg/views"), "it holds what was joined, wherever it comes from and whoever reads it"},
-	"internal/views/watch":          {append(of("views/join", "views/cache", "views/xds", "views/xds/resources", "kube"), "api/fleet/v1alpha1"), "it tells what an API server says, and knows no reader"},
-	"internal/views/stream":         {append(of("views/certificates", "wire", "system", "views/cache"), "pkg/views"), "it serves what the cache holds and decides nothing but who may see it"},
-	"internal/views/xds/resources":  {append(of("views/join"), "pkg/views", "api/fleet/v1alpha1"), "it translates values, wherever they come from and whoever is sent them"},
-	"internal/views/fleet/children": {append(of("views/xds/resources", "wire"), "api/fleet/v1alpha1"), "it makes objects and status as values; whoever writes them reads them too"},
-	"internal/views/fleet":          {append(of("views/fleet/children", "system", "wire", "views/xds/resources"), "api/fleet/v1alpha1"), "it is the operator, with the end of its Envoys; the way to the API server comes from outside"},
-	"internal/views/xds":            {append(of("views/certificates", "wire", "system", "views/join", "views/cache", "views/xds/resources"), "api/fleet/v1alpha1"), "it sends what the cache holds and decides nothing but who may see it, and in which order"},
-	"internal/views/cli": {append(of("settings", "wire", "commandline", "kube", "views/join", "views/cache", "views/watch", "views/stream", "views/xds", "views/xds/resources", "views/fleet", "views/fleet/children", "views/certificates"), "pkg/views"),
+	"internal/views/cache":           {append(of("views/join"), "pkg/views"), "it holds what was joined, wherever it comes from and whoever reads it"},
+	"internal/views/watch":           {append(of("views/join", "views/cache", "views/xds", "views/xds/envoyconfig", "kube"), "api/fleet/v1alpha1"), "it tells what an API server says, and knows no reader"},
+	"internal/views/stream":          {append(of("views/certificates", "transport", "system", "views/cache"), "pkg/views"), "it serves what the cache holds and decides nothing but who may see it"},
+	"internal/views/xds/envoyconfig": {append(of("views/join"), "pkg/views", "api/fleet/v1alpha1"), "it translates values, wherever they come from and whoever is sent them"},
+	"internal/views/fleet/manifests": {append(of("views/xds/envoyconfig", "transport"), "api/fleet/v1alpha1"), "it makes objects and status as values; whoever writes them reads them too"},
+	"internal/views/fleet":           {append(of("views/fleet/manifests", "system", "transport", "views/xds/envoyconfig"), "api/fleet/v1alpha1"), "it is the operator, with the end of its Envoys; the way to the API server comes from outside"},
+	"internal/views/xds":             {append(of("views/certificates", "transport", "system", "views/join", "views/cache", "views/xds/envoyconfig"), "api/fleet/v1alpha1"), "it sends what the cache holds and decides nothing but who may see it, and in which order"},
+	"internal/views/cli": {append(of("settings", "transport", "commandline", "kube", "views/join", "views/cache", "views/watch", "views/stream", "views/xds", "views/xds/envoyconfig", "views/fleet", "views/fleet/manifests", "views/certificates"), "pkg/views"),
 		"it is the only package of endpoint-views that knows every part"},
 	"cmd/endpoint-views": {of("commandline", "views/cli", "settings", "kube"), "main knows signals, exit status and what is the whole process's, nothing else"},
 
@@ -120,7 +120,7 @@ var allowed = map[string]struct {
 
 	"test/kubeproxy":  {[]string{"test/built", "test/child", "test/controlplane", "test/netns"}, "it stands for a machine that does not know us"},
 	"test/envoy":      {[]string{"test/built", "test/child", "test/netns"}, "it stands for a machine that does not know us"},
-	"test/proxies":    {append(of("views/join", "views/cache", "views/xds", "views/xds/resources"), "test/envoy", "test/netns"), "it asks a proxy as clients do, and tells it what the program tells it"},
+	"test/proxies":    {append(of("views/join", "views/cache", "views/xds", "views/xds/envoyconfig"), "test/envoy", "test/netns"), "it asks a proxy as clients do, and tells it what the program tells it"},
 	"test/wire":       {nil, "it stands for a machine that does not know us"},
 	"test/strain":     {nil, "it stands for a machine that does not know us"},
 	"test/lab/poller": {nil, "it stands for a loop that does not know us"},
@@ -215,7 +215,7 @@ var pure = struct {
 	clock     []string
 	reason    string
 }{
-	places:    []string{"internal/settings/spelling", "internal/endpoints/inventory", "internal/endpoints/filter", "internal/endpoints/guard", "internal/endpoints/publish", "internal/views/join", "internal/views/xds/resources", "internal/endpoints/documents", "internal/views/fleet/children"},
+	places:    []string{"internal/settings/naming", "internal/endpoints/inventory", "internal/endpoints/filter", "internal/endpoints/guard", "internal/endpoints/publish", "internal/views/join", "internal/views/xds/envoyconfig", "internal/endpoints/documents", "internal/views/fleet/manifests"},
 	forbidden: []string{"context", "log", "log/slog", "math/rand", "math/rand/v2", "net", "net/http", "os", "sync", "sync/atomic"},
 	clock:     []string{"Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep"},
 	reason:    "a pure stage takes values and returns values, so that a property test can drive it through any history",

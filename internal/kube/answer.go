@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // Error is what came of a request that failed. Its text holds no credential, and is
@@ -98,7 +98,7 @@ func (o *observed) RoundTrip(request *http.Request) (*http.Response, error) {
 		defer a.mu.Unlock()
 		a.broken = err
 		if err == nil && response.StatusCode >= http.StatusBadRequest {
-			a.retryAfter = wire.RetryAfter(response.Header, time.Now(), maxRetryAfter)
+			a.retryAfter = transport.RetryAfter(response.Header, time.Now(), maxRetryAfter)
 		} else if err == nil && a.part.of != nil && strings.HasPrefix(response.Header.Get("Content-Type"), runtime.ContentTypeProtobuf) {
 			response.Body = &events{Closer: response.Body, body: bufio.NewReader(response.Body), part: a.part}
 		}
@@ -107,7 +107,7 @@ func (o *observed) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // remember adds the credential of a request to the secrets.
-func remember(secrets *wire.Secrets, request *http.Request) {
+func remember(secrets *transport.Secrets, request *http.Request) {
 	if _, secret, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok {
 		secrets.Add(secret)
 	}
@@ -150,7 +150,7 @@ func (a *attempt) end(ctx context.Context, err error, code int) error {
 }
 
 func (c *Client) harmless(err error) string {
-	return wire.Cut(query.ReplaceAllString(c.secrets.Hide(err.Error()), ""), wire.MostShown)
+	return transport.Cut(query.ReplaceAllString(c.secrets.Hide(err.Error()), ""), transport.MostShown)
 }
 
 // query is that of a URL: long, and another one with each attempt, so that one

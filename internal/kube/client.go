@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	"k8s.io/client-go/rest"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 const (
@@ -59,7 +59,7 @@ type Client struct {
 	options     Options
 	scheme      *runtime.Scheme
 	codec       runtime.ParameterCodec
-	secrets     wire.Secrets
+	secrets     transport.Secrets
 	connections *connections
 	// held is how much memory the process had when it was last given back.
 	held atomic.Uint64
@@ -254,7 +254,7 @@ func (c *Client) connect(config *rest.Config) (*link, error) {
 	if config.Proxy == nil {
 		// Otherwise client-go asks the environment itself, and shows what it finds. With
 		// it set, client-go keeps no client of an old token for ever.
-		config.Proxy = wire.ProxyFromEnvironment
+		config.Proxy = transport.ProxyFromEnvironment
 	}
 	c.secrets.Add(config.BearerToken, config.Password)
 	config.Wrap(c.observe)

@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // Credential is what identifies the user to an API server.
@@ -45,7 +45,7 @@ const (
 // plugin gets. Signatures are for the API server to check.
 func ExpiryOf(config *rest.Config) Expiry {
 	certificate := expiryOfCertificate(config.CertData)
-	begins, ends := wire.TokenValidity(config.BearerToken)
+	begins, ends := transport.TokenValidity(config.BearerToken)
 	switch {
 	case !ends.IsZero() && (!certificate.Known() || ends.Before(certificate.Ends)):
 		return Expiry{Token, begins, ends}

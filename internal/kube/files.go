@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // checksum is of the contents of all files. One that is missing counts as empty: it
@@ -74,8 +74,8 @@ func checkCluster(name string, cluster *clientcmdapi.Cluster) error {
 	}
 	if cluster.ProxyURL != "" {
 		through, err := url.Parse(cluster.ProxyURL)
-		if err != nil || !slices.Contains(proxies, through.Scheme) || wire.CheckProxy(through) != nil {
-			return fmt.Errorf("cluster %q: its proxy-url is no valid URL of scheme http, https or socks5; %s", name, wire.ProxyRemedy)
+		if err != nil || !slices.Contains(proxies, through.Scheme) || transport.CheckProxy(through) != nil {
+			return fmt.Errorf("cluster %q: its proxy-url is no valid URL of scheme http, https or socks5; %s", name, transport.ProxyRemedy)
 		}
 	}
 	return checkFiles(fmt.Sprintf("cluster %q", name), map[string]string{"certificate-authority": cluster.CertificateAuthority})

@@ -7,7 +7,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // Silence ends what client-go logs where no context reaches it, such as why a plugin got
@@ -24,9 +24,9 @@ func (a Access) ForLibrary() (config *rest.Config, hide func(string) string, err
 		return nil, nil, err
 	}
 	if config.Proxy == nil {
-		config.Proxy = wire.ProxyFromEnvironment
+		config.Proxy = transport.ProxyFromEnvironment
 	}
-	secrets := &wire.Secrets{}
+	secrets := &transport.Secrets{}
 	secrets.Add(config.BearerToken, config.Password)
 	config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return &guarded{inner, secrets} })
 	return config, secrets.Hide, nil
@@ -36,14 +36,14 @@ func (a Access) ForLibrary() (config *rest.Config, hide func(string) string, err
 type guarded struct {
 	http.RoundTripper
 
-	secrets *wire.Secrets
+	secrets *transport.Secrets
 }
 
 func (g *guarded) RoundTrip(request *http.Request) (*http.Response, error) {
 	remember(g.secrets, request)
 	response, err := g.RoundTripper.RoundTrip(request)
 	if err != nil {
-		return nil, &Error{text: wire.Cut(g.secrets.Hide(err.Error()), wire.MostShown), cause: err}
+		return nil, &Error{text: transport.Cut(g.secrets.Hide(err.Error()), transport.MostShown), cause: err}
 	}
 	switch response.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:

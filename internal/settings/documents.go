@@ -3,7 +3,7 @@ package settings
 import (
 	"strconv"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // Documents are the folders of pools and bindings, which take the place of the one pool
@@ -42,7 +42,7 @@ func (l *loader) checkDocuments() {
 		carrier = "DOCUMENTS_API=true"
 	}
 	for _, v := range l.variables {
-		field := spelling.Field(v.name)
+		field := naming.Field(v.name)
 		if field == "" {
 			continue
 		}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/environment"
-	spelled "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	spelled "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 func TestDocumentsNeedNoVariableOfAPoolOrATarget(t *testing.T) {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // Redact returns the text without the secrets of an environment, given as
@@ -12,7 +12,7 @@ import (
 // a secret, a key or a credential, and the user and password in a URL, as
 // proxies have, also in base64. A secret that the text holds in another code, or in pieces,
 // stays.
-func Redact(text string, env []string) string { return wire.Hide(text, secrets(env)) }
+func Redact(text string, env []string) string { return transport.Hide(text, secrets(env)) }
 
 // secrets returns what must not be shown, as it would look in printable text.
 func secrets(env []string) []string {

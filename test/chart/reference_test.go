@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 const referencePath = "../../docs/reference/configuration.md"
@@ -28,7 +28,7 @@ func (v variable) key() string {
 
 // inDocuments reports whether a pool or a binding has a field for it.
 func (v variable) inDocuments() bool {
-	return slices.ContainsFunc(spelling.All(), func(s spelling.Setting) bool {
+	return slices.ContainsFunc(naming.All(), func(s naming.Setting) bool {
 		return s.Field != "" && (s.Variable == v.name || s.Variable+"_FILE" == v.name)
 	})
 }

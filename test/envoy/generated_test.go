@@ -38,7 +38,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/envoy"
 )
 
@@ -56,15 +56,15 @@ const fleets = `fleets:
 // TestContract69EnvoyTakesEveryConfigurationThatIsGenerated asks the server for everything
 // as an Envoy does, and gives it to one as a file: what is sent is what is judged.
 func TestContract69EnvoyTakesEveryConfigurationThatIsGenerated(t *testing.T) {
-	other := resources.Defaults()
+	other := envoyconfig.Defaults()
 	other.RequestTimeout, other.TryTimeout, other.StreamIdleTimeout = 1e9, 5e8, 1e9
 	other.Retries, other.RetryGatewayErrors, other.EjectAfter, other.MaxEjectionPercent, other.PanicPercent = 0, true, 0, 100, 100
-	most := resources.Defaults()
+	most := envoyconfig.Defaults()
 	most.Retries, most.EjectAfter, most.EjectionTime, most.BufferBytes, most.MaxRequests = 20, 100, 3600e9, 64<<20, 1_000_000_000
-	for name, settings := range map[string]resources.Settings{"defaults": resources.Defaults(), "others": other, "the most": most} {
+	for name, settings := range map[string]envoyconfig.Settings{"defaults": envoyconfig.Defaults(), "others": other, "the most": most} {
 		t.Run(name, func(t *testing.T) {
 			sent := everything(t, settings)
-			for kind, count := range map[resources.Kind]int{resources.Clusters: 3, resources.Endpoints: 3, resources.Listeners: 5, resources.Routes: 4} {
+			for kind, count := range map[envoyconfig.Kind]int{envoyconfig.Clusters: 3, envoyconfig.Endpoints: 3, envoyconfig.Listeners: 5, envoyconfig.Routes: 4} {
 				if len(sent[kind]) != count {
 					t.Errorf("got %d resources of %s, want %d: %v", len(sent[kind]), kind, count, slices.Sorted(maps.Keys(sent[kind])))
 				}
@@ -83,7 +83,7 @@ func TestContract69EnvoyTakesTheBootstrap(t *testing.T) {
 	}
 	out := t.TempDir()
 	bootstrap(t, "--certificates", "/tls", "--out", out)
-	text, err := os.ReadFile(filepath.Join(out, resources.BootstrapFile))
+	text, err := os.ReadFile(filepath.Join(out, envoyconfig.BootstrapFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func views(t *testing.T) *cache.Cache {
 }
 
 // serve runs a server of xDS until the test ends, and returns its address.
-func serve(t *testing.T, settings resources.Settings) string {
+func serve(t *testing.T, settings envoyconfig.Settings) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "fleets.yaml")
 	if err := os.WriteFile(path, []byte(fleets), 0o600); err != nil {
@@ -165,7 +165,7 @@ func serve(t *testing.T, settings resources.Settings) string {
 }
 
 // everything is what an Envoy of the fleet is sent, by kind and name.
-func everything(t *testing.T, settings resources.Settings) map[resources.Kind]map[string]*anypb.Any {
+func everything(t *testing.T, settings envoyconfig.Settings) map[envoyconfig.Kind]map[string]*anypb.Any {
 	t.Helper()
 	connection, err := grpc.NewClient(serve(t, settings), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
@@ -176,10 +176,10 @@ func everything(t *testing.T, settings resources.Settings) map[resources.Kind]ma
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := make(map[resources.Kind]map[string]*anypb.Any)
+	all := make(map[envoyconfig.Kind]map[string]*anypb.Any)
 	// Endpoints are asked for by the names of clusters, routes by those of listeners.
-	namedBy := map[resources.Kind]resources.Kind{resources.Endpoints: resources.Clusters, resources.Routes: resources.Listeners}
-	for _, kind := range []resources.Kind{resources.Clusters, resources.Endpoints, resources.Listeners, resources.Routes} {
+	namedBy := map[envoyconfig.Kind]envoyconfig.Kind{envoyconfig.Endpoints: envoyconfig.Clusters, envoyconfig.Routes: envoyconfig.Listeners}
+	for _, kind := range []envoyconfig.Kind{envoyconfig.Clusters, envoyconfig.Endpoints, envoyconfig.Listeners, envoyconfig.Routes} {
 		var names []string
 		if by, named := namedBy[kind]; named {
 			names = slices.Collect(maps.Keys(all[by]))
@@ -190,7 +190,7 @@ func everything(t *testing.T, settings resources.Settings) map[resources.Kind]ma
 }
 
 // ask asks for resources, and acknowledges the answer.
-func ask(t *testing.T, stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient, kind resources.Kind, names []string) map[string]*anypb.Any {
+func ask(t *testing.T, stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient, kind envoyconfig.Kind, names []string) map[string]*anypb.Any {
 	t.Helper()
 	request := &discoveryv3.DeltaDiscoveryRequest{Node: &corev3.Node{Id: "edge-1", Cluster: "shop/edge"}, TypeUrl: kind.TypeURL(), ResourceNamesSubscribe: names}
 	if err := stream.Send(request); err != nil {
@@ -212,21 +212,21 @@ func ask(t *testing.T, stream discoveryv3.AggregatedDiscoveryService_DeltaAggreg
 
 // file is a bootstrap that has everything in it: listeners with their routes, clusters, and
 // for each assignment a cluster with these endpoints.
-func file(t *testing.T, sent map[resources.Kind]map[string]*anypb.Any) string {
+func file(t *testing.T, sent map[envoyconfig.Kind]map[string]*anypb.Any) string {
 	t.Helper()
 	var clusters, listeners []any
-	for _, one := range sent[resources.Clusters] {
+	for _, one := range sent[envoyconfig.Clusters] {
 		clusters = append(clusters, plain(t, decode(t, one, &clusterv3.Cluster{})))
 	}
-	for name, one := range sent[resources.Endpoints] {
+	for name, one := range sent[envoyconfig.Endpoints] {
 		clusters = append(clusters, plain(t, &clusterv3.Cluster{
 			Name: "endpoints of " + name, ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_STATIC}, ConnectTimeout: durationpb.New(1e9),
 			LoadAssignment: decode(t, one, &endpointv3.ClusterLoadAssignment{}),
 		}))
 	}
-	for _, one := range sent[resources.Listeners] {
+	for _, one := range sent[envoyconfig.Listeners] {
 		listener := decode(t, one, &listenerv3.Listener{})
-		inline(t, listener, sent[resources.Routes])
+		inline(t, listener, sent[envoyconfig.Routes])
 		listeners = append(listeners, plain(t, listener))
 	}
 	var config map[string]any

@@ -24,7 +24,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // seen is what a backend says of a request.
@@ -151,11 +151,11 @@ func (w *world) secret(name, host string, number int64) {
 	folder := filepath.Join(w.folder, "secrets", name)
 	chain, key := certificate(w.t, host, number)
 	place(w.t, folder, map[string][]byte{"tls.crt": chain, "tls.key": key})
-	file := filepath.Join(w.folder, resources.PodSecretFile(name))
+	file := filepath.Join(w.folder, envoyconfig.PodSecretFile(name))
 	if _, err := os.Stat(file); err == nil {
 		return // it names the same files
 	}
-	text, err := resources.ListenerSecret(name, folder)
+	text, err := envoyconfig.ListenerSecret(name, folder)
 	must(w.t, err)
 	must(w.t, os.WriteFile(file, text, 0o600))
 }

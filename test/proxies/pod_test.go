@@ -23,9 +23,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // pod runs the proxy from the bootstrap that the operator gives the Pods of an Envoy, and
@@ -33,15 +33,15 @@ import (
 // out of it: the server has no certificates here.
 func (w *world) pod(e *v1alpha1.Envoy, server string) {
 	w.t.Helper()
-	traffic, err := resources.FromObject(e)
+	traffic, err := envoyconfig.FromObject(e)
 	must(w.t, err)
 	fleets := xds.NewFleets()
 	fleets.Replace(map[string]xds.Object{e.Namespace + "/" + e.Name: {Traffic: traffic}})
 	at := w.listen(fleets, server)
-	made, err := children.Of(e, children.Settings{Host: at.Addr().String(), Port: at.Port(), EnvoyImage: "envoy", DrainImage: "views"}, nil)
+	made, err := manifests.Of(e, manifests.Settings{Host: at.Addr().String(), Port: at.Port(), EnvoyImage: "envoy", DrainImage: "views"}, nil)
 	must(w.t, err)
 	var bootstrap map[string]any
-	must(w.t, yaml.Unmarshal([]byte(made.ConfigMap.Data[resources.BootstrapFile]), &bootstrap))
+	must(w.t, yaml.Unmarshal([]byte(made.ConfigMap.Data[envoyconfig.BootstrapFile]), &bootstrap))
 	bootstrap["node"].(map[string]any)["id"] = "edge-1"
 	for _, one := range bootstrap["static_resources"].(map[string]any)["clusters"].([]any) {
 		delete(one.(map[string]any), "transport_socket")

@@ -19,7 +19,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
@@ -129,7 +129,7 @@ func TestContract132CertManagerRenewsCertificatesWithoutARestart(t *testing.T) {
 	server := r.reads(r.own, m.secret("infra", "endpoint-views-tls"))
 	proxy := r.reads(r.theirs, m.secret("shop", "edge-xds"))
 	r.serve(netip.AddrPortFrom(address, 0).String())
-	r.start(r.at, func(b *resources.Bootstrap) {
+	r.start(r.at, func(b *envoyconfig.Bootstrap) {
 		b.Host, b.CertificateFolder, b.SecretsFolder = serverName, r.theirs, w.folder
 	})
 	r.wantAllAcknowledged()

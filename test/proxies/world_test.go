@@ -20,7 +20,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/envoy"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
@@ -79,7 +79,7 @@ func (w *world) listen(fleets *xds.Fleets, at string, more ...func(*xds.Options)
 	w.t.Helper()
 	listening := make(chan net.Addr, 1)
 	options := xds.Options{
-		Address: netip.MustParseAddrPort(at), Cache: w.cache, Settings: resources.Defaults(), Fleets: fleets, MostClients: 10, MostOfOne: 10,
+		Address: netip.MustParseAddrPort(at), Cache: w.cache, Settings: envoyconfig.Defaults(), Fleets: fleets, MostClients: 10, MostOfOne: 10,
 		Logger: slog.New(slog.DiscardHandler), Listening: func(at net.Addr) { listening <- at },
 	}
 	for _, change := range more {
@@ -103,9 +103,9 @@ func (w *world) listen(fleets *xds.Fleets, at string, more ...func(*xds.Options)
 }
 
 // start runs the proxy until the test ends.
-func (w *world) start(server netip.AddrPort, more ...func(*resources.Bootstrap)) {
+func (w *world) start(server netip.AddrPort, more ...func(*envoyconfig.Bootstrap)) {
 	w.t.Helper()
-	bootstrap := resources.Bootstrap{
+	bootstrap := envoyconfig.Bootstrap{
 		Fleet: "shop/edge", Node: "edge-1", Host: server.Addr().String(), Port: server.Port(), Admin: netip.MustParseAddrPort("127.0.0.1:9901"),
 		Health: netip.MustParseAddrPort("127.0.0.1:9902"), MaxConnections: mostConnections, MaxHeapBytes: 1 << 30,
 	}
@@ -117,7 +117,7 @@ func (w *world) start(server netip.AddrPort, more ...func(*resources.Bootstrap))
 	for name, text := range files {
 		must(w.t, os.WriteFile(filepath.Join(w.folder, name), text, 0o600))
 	}
-	w.run(string(files[resources.BootstrapFile]))
+	w.run(string(files[envoyconfig.BootstrapFile]))
 }
 
 // run runs the proxy with a bootstrap.
@@ -170,7 +170,7 @@ func (w *world) wantAllAcknowledged() {
 				}
 			}
 		}
-		return len(streams[0].Sent) == int(resources.Kinds)
+		return len(streams[0].Sent) == int(envoyconfig.Kinds)
 	})
 }
 

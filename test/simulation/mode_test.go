@@ -7,7 +7,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 )
 
@@ -19,24 +19,24 @@ const (
 
 // Announce checks notices against contract 16: a process that leaves a mode was in
 // it, and a process that enters a mode was not.
-func (p *process) Announce(notice findings.Notice) {
+func (p *process) Announce(notice explain.Notice) {
 	p.w.mu.Lock()
 	defer p.w.mu.Unlock()
 	switch notice.Reason {
-	case findings.RemovalHeld:
+	case explain.RemovalHeld:
 		p.turn(byNotice, guard.Publish, guard.Hold)
-	case findings.RemovalReleased:
+	case explain.RemovalReleased:
 		p.turn(byNotice, guard.Hold, guard.Publish)
-	case findings.FailOpenEngaged:
+	case explain.FailOpenEngaged:
 		p.turn(byNotice, guard.Publish, guard.FailOpen)
-	case findings.FailOpenCleared:
+	case explain.FailOpenCleared:
 		p.turn(byNotice, guard.FailOpen, guard.Publish)
-	case findings.RemovalAccepted:
+	case explain.RemovalAccepted:
 		p.noteAccepted(notice.Note)
-	case findings.EndpointsUpdated, findings.SourceUnavailable, findings.SourceRecovered, findings.StoreUnavailable, findings.StoreRecovered, findings.StoredOtherwise, findings.SliceOwnedByOther, findings.MirroredSliceFound,
-		findings.RemovalPending, findings.Invalid, findings.PoolNotAllowed, findings.PortNotAllowed, findings.LimitReached, findings.HealthCheckPortAmbiguous,
-		findings.UnknownAnnotation, findings.BindingWins, findings.TrafficPolicyLocal, findings.TopologyIgnored, findings.FamilyUnused, findings.HeadlessPort,
-		findings.TakesOverWithLess:
+	case explain.EndpointsUpdated, explain.SourceUnavailable, explain.SourceRecovered, explain.StoreUnavailable, explain.StoreRecovered, explain.StoredOtherwise, explain.SliceOwnedByOther, explain.MirroredSliceFound,
+		explain.RemovalPending, explain.Invalid, explain.PoolNotAllowed, explain.PortNotAllowed, explain.LimitReached, explain.HealthCheckPortAmbiguous,
+		explain.UnknownAnnotation, explain.BindingWins, explain.TrafficPolicyLocal, explain.TopologyIgnored, explain.FamilyUnused, explain.HeadlessPort,
+		explain.TakesOverWithLess:
 	}
 }
 

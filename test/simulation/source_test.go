@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // The kinds of a source's fault. Errors are honest; the others are what a
@@ -73,7 +73,7 @@ func (s source) Read(ctx context.Context) ([]inventory.Node, error) {
 		after := time.Duration(1+r.IntN(90)) * time.Second
 		s.process.askedFor = time.Now().Add(after)
 		w.note("read is to wait %s", after)
-		failed = &wire.RetryAfterError{Err: errors.New("too many requests"), After: after}
+		failed = &transport.RetryAfterError{Err: errors.New("too many requests"), After: after}
 		return nil, failed
 	}
 	nodes := w.damaged(w.listing(r), kind, r)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
@@ -228,7 +228,7 @@ func (w *world) checkCutIn(p *process, s publish.Slice) {
 func (w *world) checkBounds(p *process) {
 	status := p.syncer.Status()
 	for _, g := range p.syncer.Server().Snapshot().Groups {
-		if g.State != nil && len(g.State.Reads) > findings.MaxCycles {
+		if g.State != nil && len(g.State.Reads) > explain.MaxCycles {
 			w.breach(33, "%d cycles are kept", len(g.State.Reads))
 		}
 	}
@@ -236,7 +236,7 @@ func (w *world) checkBounds(p *process) {
 	if n := status.Health.Len(); n > addresses {
 		w.breach(33, "%d streaks are kept", n)
 	}
-	if n := len(status.Findings); n > findings.MaxGone+addresses {
+	if n := len(status.Findings); n > explain.MaxGone+addresses {
 		w.breach(33, "%d findings are kept", n)
 	}
 	if n, most := runtime.NumGoroutine(), 60+2*addresses; n > most {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // Input is everything that decides who may use what.
@@ -145,26 +145,26 @@ type Use struct {
 	PoolCheck bool
 	// By is what asked for the use: a binding, or a Service by its annotations; it is empty
 	// where only slices tell of the use. CheckBy is what says the check: that, or the pool.
-	By, CheckBy spelling.Kind
+	By, CheckBy naming.Kind
 	// Adopt is the name of a slice that exists already and is taken over, or empty.
 	Adopt string
 }
 
 // Names is how messages about the use name settings.
-func (u Use) Names(key Key) spelling.Names {
-	if u.By == spelling.Environment {
-		return spelling.Names{}
+func (u Use) Names(key Key) naming.Names {
+	if u.By == naming.Environment {
+		return naming.Names{}
 	}
-	n := spelling.Names{Spelling: spelling.Annotations, Pool: u.Pool, Target: key.String(), CheckBy: u.CheckBy}
-	if u.By == spelling.Binding {
-		n.Spelling = spelling.Fields
+	n := naming.Names{Spelling: naming.Annotations, Pool: u.Pool, Target: key.String(), CheckBy: u.CheckBy}
+	if u.By == naming.Binding {
+		n.Spelling = naming.Fields
 	}
 	return n
 }
 
 // Label is what the label of a pool says on the slices of the use; empty for none.
 func (u Use) Label() string {
-	if u.By == spelling.Environment {
+	if u.By == naming.Environment {
 		return ""
 	}
 	return u.Pool

@@ -8,7 +8,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // decided is what messages about a use say of who decided its check and its slice.
@@ -53,8 +53,8 @@ func TestContract117AUseSaysWhoDecidedItsCheck(t *testing.T) {
 			t.Errorf("%s: the check of the group is said to be that of %q", name, names.CheckBy)
 		}
 	}
-	if spelling.Pool != v1alpha1.KindEndpointPool || spelling.Binding != v1alpha1.KindEndpointBinding {
-		t.Errorf("the kinds are %s and %s", spelling.Pool, spelling.Binding)
+	if naming.Pool != v1alpha1.KindEndpointPool || naming.Binding != v1alpha1.KindEndpointBinding {
+		t.Errorf("the kinds are %s and %s", naming.Pool, naming.Binding)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestContract117ASharedCheckIsThePools(t *testing.T) {
 		w := filled(t, "shop/a", "shop/b")
 		w.in.Bindings[0].Spec.HealthCheck, w.in.Bindings[1].Spec.HealthCheck = checks[0], checks[1]
 		w.after(time.Second)
-		if got := w.plan.GroupNames()[tcp("blue", 30080)]; got.CheckBy != spelling.Pool {
+		if got := w.plan.GroupNames()[tcp("blue", 30080)]; got.CheckBy != naming.Pool {
 			t.Errorf("got %+v", got)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // Plan is who is served by what.
@@ -135,10 +135,10 @@ func (p *Plan) Groups() []Group {
 
 // GroupNames is how messages about each group name settings. The check is said to be the
 // pool's where it is that for any target, else that of the first target.
-func (p *Plan) GroupNames() map[Group]spelling.Names {
-	all := make(map[Group]spelling.Names)
+func (p *Plan) GroupNames() map[Group]naming.Names {
+	all := make(map[Group]naming.Names)
 	take := func(key Key, u *Use) {
-		if before, known := all[u.Group]; !known || before.CheckBy != spelling.Pool && u.CheckBy == spelling.Pool {
+		if before, known := all[u.Group]; !known || before.CheckBy != naming.Pool && u.CheckBy == naming.Pool {
 			all[u.Group] = u.Names(key)
 		}
 	}

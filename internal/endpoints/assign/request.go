@@ -5,7 +5,7 @@ import (
 	"maps"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // request is what a team wants for one Service.
@@ -21,20 +21,20 @@ type request struct {
 }
 
 // by is the kind of what says it.
-func (r request) by() spelling.Kind {
+func (r request) by() naming.Kind {
 	switch {
 	case r.annotated:
-		return spelling.Service
+		return naming.Service
 	case r.variables:
-		return spelling.Environment
+		return naming.Environment
 	}
-	return spelling.Binding
+	return naming.Binding
 }
 
 // checkBy is the kind of what says the check, where own is the request's.
-func (r request) checkBy(own *v1alpha1.BindingHealthCheck) spelling.Kind {
+func (r request) checkBy(own *v1alpha1.BindingHealthCheck) naming.Kind {
 	if own == nil && !r.variables {
-		return spelling.Pool
+		return naming.Pool
 	}
 	return r.by()
 }

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/apiserver"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/folder"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/objects"
 	event "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/events"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
@@ -16,8 +16,8 @@ import (
 
 // carriers are where documents come from: a folder, the API server, or both.
 type carriers struct {
-	folder  *folder.Watcher  // nil without DOCUMENTS_DIR
-	kinds   *objects.Watcher // nil without DOCUMENTS_API
+	folder  *folder.Watcher    // nil without DOCUMENTS_DIR
+	kinds   *apiserver.Watcher // nil without DOCUMENTS_API
 	changed chan struct{}
 
 	mu             sync.Mutex
@@ -40,8 +40,8 @@ func newCarriers(c settings.Config, m *metrics.Metrics) (*carriers, error) {
 	return out, err
 }
 
-func newKinds(c settings.Config, m *metrics.Metrics) (*objects.Watcher, error) {
-	return objects.New(objects.Options{Way: localWay(c.Store, m, metrics.ClientDocuments), UserAgent: event.Controller, Bounds: boundsOf(c.Documents)})
+func newKinds(c settings.Config, m *metrics.Metrics) (*apiserver.Watcher, error) {
+	return apiserver.New(apiserver.Options{Way: localWay(c.Store, m, metrics.ClientDocuments), UserAgent: event.Controller, Bounds: boundsOf(c.Documents)})
 }
 
 // boundsOf are the bounds of documents in the API server.

@@ -19,7 +19,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // inventoryCommand shows the eligible nodes that the source lists.
@@ -61,7 +61,7 @@ func (p Program) inventoryCommand() *cobra.Command {
 type nodeList struct {
 	nodes []inventory.Node
 	rules filter.Rules
-	names spelling.Names
+	names naming.Names
 }
 
 // listNodes reads the source of the variables or, with documents, of one pool, as the
@@ -78,10 +78,10 @@ func (p Program) listNodes(ctx context.Context, c settings.Config, name string) 
 	if err != nil {
 		return nodeList{}, &exitError{ExitUsage, err}
 	}
-	var names spelling.Names
+	var names naming.Names
 	about := ""
 	if c.Documents.Used() {
-		names, about = spelling.Names{Spelling: spelling.Fields, Pool: pool.Name}, "pool "+pool.Name+": "
+		names, about = naming.Names{Spelling: naming.Fields, Pool: pool.Name}, "pool "+pool.Name+": "
 	}
 	source, err := r.source(pool)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
@@ -22,14 +22,14 @@ type judging struct {
 	filtered []inventory.Decision
 	verdict  guard.Verdict
 	health   inventory.Health
-	findings []findings.Finding
+	findings []explain.Finding
 	dryRun   bool
 }
 
 func judgingOf(a *controller.Assessment, t *controller.AssessedTarget, f *controller.AssessedFill, dryRun bool) judging {
 	j := judging{AssessedFill: f, dryRun: dryRun || t.DryRun}
 	if g := a.GroupOf(f.Use.Group); g != nil && g.State != nil {
-		j.nodes, j.filtered = g.State.Source.Nodes, findings.ByName(g.State.Source.Decisions)
+		j.nodes, j.filtered = g.State.Source.Nodes, explain.ByName(g.State.Source.Decisions)
 		if g.State.Decided && f.Use.State != assign.Emptied {
 			j.verdict, j.health, j.findings = *g.State.Verdict, g.State.Health, g.State.Findings()
 		}

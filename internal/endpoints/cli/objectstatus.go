@@ -5,18 +5,18 @@ import (
 	"iter"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/objects"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/apiserver"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 )
 
 // statusOptions say what becomes of documents in the API server, for their status.
-func (b *parts) statusOptions() objects.StatusOptions {
+func (b *parts) statusOptions() apiserver.StatusOptions {
 	facts := b.facts(time.Now())
-	options := objects.StatusOptions{
-		Want: func() (all iter.Seq[objects.Status], busy bool) {
+	options := apiserver.StatusOptions{
+		Want: func() (all iter.Seq[apiserver.Status], busy bool) {
 			statuses, busy := facts().Statuses()
-			return func(yield func(objects.Status) bool) {
-				statuses(func(s report.ObjectStatus) bool { return yield(objects.Status(s)) })
+			return func(yield func(apiserver.Status) bool) {
+				statuses(func(s report.ObjectStatus) bool { return yield(apiserver.Status(s)) })
 			}, busy
 		},
 		Revision: func() uint64 {
@@ -26,7 +26,7 @@ func (b *parts) statusOptions() objects.StatusOptions {
 			}
 			return revision
 		},
-		Trouble: func(listed []objects.Failure) {
+		Trouble: func(listed []apiserver.Failure) {
 			if len(listed) == 0 {
 				b.log.Info("the status of documents in the API server is written again")
 				return
@@ -42,7 +42,7 @@ func (b *parts) statusOptions() objects.StatusOptions {
 }
 
 // unwrittenObjects are those whose status is not written.
-func (b *parts) unwrittenObjects() []objects.Failure {
+func (b *parts) unwrittenObjects() []apiserver.Failure {
 	if b.carriers == nil || b.carriers.kinds == nil {
 		return nil
 	}

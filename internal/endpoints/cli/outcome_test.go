@@ -15,7 +15,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
@@ -69,7 +69,7 @@ func (w *world) judge() (cli.Outcome, string) { return cli.Judge(&w.Assessment, 
 // silentWorld is one in which two of two endpoints do not answer, or what else the verdict says.
 func silentWorld(v guard.Verdict) *world {
 	addr := netip.MustParseAddr("10.0.0.1")
-	state := &controller.GroupState{Findings: func() []findings.Finding { return nil }}
+	state := &controller.GroupState{Findings: func() []explain.Finding { return nil }}
 	state.Decided, state.Verdict = true, &v
 	return &world{
 		controller.Assessment{Snapshot: controller.Snapshot{Groups: []controller.Group{{State: state}}}},

@@ -13,7 +13,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	event "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/events"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	targets "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
@@ -100,12 +100,12 @@ func (p Program) build(c settings.Config, dryRun bool, read reader) (*parts, err
 }
 
 // announcing returns what makes a notice known at a Service.
-func (b *parts) announcing() func(assign.Key, findings.Notice) {
+func (b *parts) announcing() func(assign.Key, explain.Notice) {
 	if b.events.announcer == nil {
 		return nil
 	}
 	subjects := newSubjects(b.events.announcer)
-	return func(key assign.Key, notice findings.Notice) { subjects.of(key).Announce(notice) }
+	return func(key assign.Key, notice explain.Notice) { subjects.of(key).Announce(notice) }
 }
 
 // namespaceLabels reads the labels of all namespaces.

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // document is what a daemon of the base configuration may say.
@@ -201,7 +201,7 @@ func TestStatusWaitsNoLongerThanItIsTold(t *testing.T) {
 }
 
 // checkedBy makes it a target of documents, with a node whose status is not the expected one.
-func checkedBy(spelled spelling.Spelling, by spelling.Kind) func(*report.Document) {
+func checkedBy(spelled naming.Spelling, by naming.Kind) func(*report.Document) {
 	return func(d *report.Document) {
 		d.Service.Spelling = spelled
 		d.Pools = []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue", State: report.Active}, HealthCheckBy: by}}
@@ -223,13 +223,13 @@ func TestExplainShowsWhatOnlyTheDaemonKnows(t *testing.T) {
 		"an address that two claim": {func(d *report.Document) {
 			d.Nodes = append(d.Nodes, node("thief", "10.0.0.11", "absent", "DuplicateAddress", d.At))
 		}, "10.0.0.11", 0, []string{"10.0.0.11 is published ready.", "a-worker", "thief"}, ""},
-		"contract 117: annotations with a check": {checkedBy(spelling.Annotations, spelling.Service), "c-worker", 1, []string{
+		"contract 117: annotations with a check": {checkedBy(naming.Annotations, naming.Service), "c-worker", 1, []string{
 			"not among Service default/web endpoints.ablmnzde.github.io/health-check-expected-status", "check Service default/web endpoints.ablmnzde.github.io/health-check-path, or the workload",
 		}, ""},
-		"contract 117: annotations and the check of the pool": {checkedBy(spelling.Annotations, spelling.Pool), "c-worker", 1, []string{
+		"contract 117: annotations and the check of the pool": {checkedBy(naming.Annotations, naming.Pool), "c-worker", 1, []string{
 			"not among EndpointPool blue spec.healthCheck.expectedStatus", "check EndpointPool blue spec.healthCheck.path, or the workload",
 		}, ""},
-		"contract 117: a binding with a check": {checkedBy(spelling.Fields, spelling.Binding), "c-worker", 1, []string{
+		"contract 117: a binding with a check": {checkedBy(naming.Fields, naming.Binding), "c-worker", 1, []string{
 			"not among EndpointBinding default/web spec.healthCheck.expectedStatus", "check EndpointBinding default/web spec.healthCheck.path, or the workload",
 		}, ""},
 		"a kept node while a removal is pending": {func(d *report.Document) {

@@ -11,8 +11,8 @@ import (
 	limiter "golang.org/x/time/rate"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 const (
@@ -26,24 +26,24 @@ const (
 // audience is where the notices of a pool are announced: at the Services that use it. Of
 // each namespace one comes first, so that every team has one.
 type audience struct {
-	announce func(assign.Key, findings.Notice)
+	announce func(assign.Key, explain.Notice)
 	// variables says that the pool comes from variables, so that no message names it.
 	variables bool
 	mu        sync.Mutex
 	plan      assign.Plan
 	uids      map[assign.Key]string
 	// names are those of the groups of the plan.
-	names map[assign.Group]spelling.Names
+	names map[assign.Group]naming.Names
 	// allowed has the allowance of each pool and reason.
 	allowed map[allowance]*limiter.Limiter
 }
 
 type allowance struct {
 	pool   string
-	reason findings.NoticeReason
+	reason explain.NoticeReason
 }
 
-func newAudience(announce func(assign.Key, findings.Notice), variables bool) *audience {
+func newAudience(announce func(assign.Key, explain.Notice), variables bool) *audience {
 	return &audience{announce: announce, variables: variables, allowed: make(map[allowance]*limiter.Limiter)}
 }
 
@@ -60,7 +60,7 @@ func (a *audience) planned(plan assign.Plan, uids map[assign.Key]string) {
 }
 
 // tell announces what happened to a group at its Services.
-func (a *audience) tell(key assign.Group, notices []findings.Notice, now time.Time) {
+func (a *audience) tell(key assign.Group, notices []explain.Notice, now time.Time) {
 	if len(notices) == 0 {
 		return
 	}
@@ -87,22 +87,22 @@ func (a *audience) tell(key assign.Group, notices []findings.Notice, now time.Ti
 
 // noteOf says what happened to a pool. Why its source cannot be read is for those who have
 // its credentials, and they have the log.
-func noteOf(pool string, names spelling.Names, notice findings.Notice) string {
-	if notice.Reason == findings.SourceUnavailable {
+func noteOf(pool string, names naming.Names, notice explain.Notice) string {
+	if notice.Reason == explain.SourceUnavailable {
 		return fmt.Sprintf("pool %s: its source cannot be read, the log of the controller says why; endpoints stay as they are and follow their health checks", pool)
 	}
 	return fmt.Sprintf("pool %s: %s", pool, names.Of(notice.Note))
 }
 
 // namesOf is how messages about a group name settings.
-func (a *audience) namesOf(key assign.Group) spelling.Names {
+func (a *audience) namesOf(key assign.Group) naming.Names {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.variables {
-		return spelling.Names{}
+		return naming.Names{}
 	}
 	names := a.names[key]
-	names.Spelling, names.Pool = spelling.Fields, key.Pool
+	names.Spelling, names.Pool = naming.Fields, key.Pool
 	return names
 }
 
@@ -111,7 +111,7 @@ type place struct {
 	assign.Key
 	// rank is how many of its namespace come before it.
 	rank  int
-	names spelling.Names
+	names naming.Names
 }
 
 // servicesOf returns the Services that a group fills: the first of each namespace, then

@@ -13,14 +13,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 const (
@@ -141,7 +141,7 @@ type Options struct {
 	DryRun bool
 	Logger *slog.Logger
 	// Announce makes a notice known at a Service. It must not block, and may be nil.
-	Announce func(key assign.Key, notice findings.Notice)
+	Announce func(key assign.Key, notice explain.Notice)
 	// Observe is told what runs, and what comes of it.
 	Observe Observe
 }
@@ -191,13 +191,13 @@ func New(opts Options) (*Server, error) {
 		opts.Watch = func(context.Context) error { return nil }
 	}
 	if opts.Announce == nil {
-		opts.Announce = func(assign.Key, findings.Notice) {}
+		opts.Announce = func(assign.Key, explain.Notice) {}
 	}
 	opts.Observe.Fill()
 	if opts.Fence == nil {
 		opts.Fence = func(s writer.Store) writer.Store { return s }
 	}
-	opts.Concurrency, opts.MaxChecks = wire.SocketShare(opts.Concurrency), cmp.Or(opts.MaxChecks, 2*assign.MaxChecks)
+	opts.Concurrency, opts.MaxChecks = transport.SocketShare(opts.Concurrency), cmp.Or(opts.MaxChecks, 2*assign.MaxChecks)
 	lost := newLost(opts.Documents)
 	opts.Documents = lost
 	s := &Server{opts: opts, lost: lost, news: make(chan struct{}, 1), start: time.Now()}

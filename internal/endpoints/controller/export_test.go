@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
@@ -44,19 +44,19 @@ func (s Settling) Forget(key assign.Key) { s.s.forget(key) }
 func (s Settling) Take(key assign.Key, dryRun bool, o writer.Outcome) { s.s.take(key, dryRun, o) }
 
 // NewAudience returns where the notices of pools of documents are announced.
-func NewAudience(announce func(assign.Key, findings.Notice)) *audience {
+func NewAudience(announce func(assign.Key, explain.Notice)) *audience {
 	return newAudience(announce, false)
 }
 
 // Planned and Tell are its methods.
 func (a *audience) Planned(plan assign.Plan, uids map[assign.Key]string) { a.planned(plan, uids) }
 
-func (a *audience) Tell(key assign.Group, notices []findings.Notice, now time.Time) {
+func (a *audience) Tell(key assign.Group, notices []explain.Notice, now time.Time) {
 	a.tell(key, notices, now)
 }
 
 // Seen is what is shown of a Service after those outcomes.
-func Seen(outcomes []writer.Outcome, story findings.Story) *FillState {
+func Seen(outcomes []writer.Outcome, story explain.Story) *FillState {
 	f := &filler{fills: []fill{{of: publish.Target{SliceName: "blue"}}}, seen: make([]atomic.Pointer[FillState], 1)}
 	for _, o := range outcomes {
 		f.see(o, story, mostWrites)
@@ -65,10 +65,10 @@ func Seen(outcomes []writer.Outcome, story findings.Story) *FillState {
 }
 
 // SeenOfGroup is what is shown of a group after an outcome.
-func SeenOfGroup(o pool.Outcome, story findings.Story) *GroupState {
+func SeenOfGroup(o pool.Outcome, story explain.Story) *GroupState {
 	var g group
-	g.see(o, findings.Pool{}, findings.Story{})
-	g.see(o, findings.Pool{}, story)
+	g.see(o, explain.Pool{}, explain.Story{})
+	g.see(o, explain.Pool{}, story)
 	return g.seen.Load()
 }
 

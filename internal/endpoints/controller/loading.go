@@ -9,11 +9,11 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // reload is how long a store that could not be read waits until it is tried again: what is
@@ -24,12 +24,12 @@ const reload = time.Second
 // happens before.
 func (t *teller) first(set documents.Set, err error) {
 	o := writer.Outcome{At: time.Now(), Loaded: true, LoadErr: err}
-	var story findings.Story
+	var story explain.Story
 	t.unread, story = t.unread.Tell(o)
 	for _, b := range set.Bindings() {
 		key := assign.Key{Namespace: b.Namespace, Service: b.Name}
 		t.opts.Observe.OfTarget(key, t.opts.DryRun)(o)
-		say(t.log.With(keyArgs(key)...), spelling.Names{}, story)
+		say(t.log.With(keyArgs(key)...), naming.Names{}, story)
 		for _, notice := range story.Notices {
 			t.announce(key, notice)
 		}

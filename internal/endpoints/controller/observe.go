@@ -3,7 +3,7 @@ package controller
 import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
@@ -18,7 +18,7 @@ type Observe struct {
 	Read func(pool string, r pool.Attempt)
 	// OfGroup and OfTarget return what gets the outcomes of a group or a target that
 	// begins, those of a group with what was told of them.
-	OfGroup  func(key assign.Group) func(pool.Outcome, findings.Pool)
+	OfGroup  func(key assign.Group) func(pool.Outcome, explain.Pool)
 	OfTarget func(key assign.Key, dryRun bool) func(writer.Outcome)
 }
 
@@ -31,7 +31,7 @@ func (o *Observe) Fill() {
 		o.Read = func(string, pool.Attempt) {}
 	}
 	if o.OfGroup == nil {
-		o.OfGroup = func(assign.Group) func(pool.Outcome, findings.Pool) { return func(pool.Outcome, findings.Pool) {} }
+		o.OfGroup = func(assign.Group) func(pool.Outcome, explain.Pool) { return func(pool.Outcome, explain.Pool) {} }
 	}
 	if o.OfTarget == nil {
 		o.OfTarget = func(assign.Key, bool) func(writer.Outcome) { return func(writer.Outcome) {} }

@@ -17,8 +17,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
@@ -420,8 +420,8 @@ func TestContract53AGroupWhoseFirstDecisionPanicsIsMadeAnew(t *testing.T) {
 		r := newResting("web")
 		options := r.options(passing{}, nil)
 		var panicked atomic.Bool
-		options.Observe.OfGroup = func(assign.Group) func(pool.Outcome, findings.Pool) {
-			return func(pool.Outcome, findings.Pool) {
+		options.Observe.OfGroup = func(assign.Group) func(pool.Outcome, explain.Pool) {
+			return func(pool.Outcome, explain.Pool) {
 				if panicked.CompareAndSwap(false, true) {
 					panic("a defect")
 				}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
@@ -55,8 +55,8 @@ type GroupState struct {
 	// ModeSince is when the mode was entered, Findings the last word on every node and
 	// address, Reads are the newest reads, newest first.
 	ModeSince time.Time
-	Findings  func() []findings.Finding
-	Reads     []findings.Cycle
+	Findings  func() []explain.Finding
+	Reads     []explain.Cycle
 }
 
 // ServiceState is what became of one Service.
@@ -88,7 +88,7 @@ type FillState struct {
 	// Defect is why the target is not handled for now, nil if it is.
 	Defect *writer.Defect
 	// Writes are the newest changes, newest first.
-	Writes []findings.Cycle
+	Writes []explain.Cycle
 }
 
 // mostWrites is how many changes of one Service and pool are remembered where documents say
@@ -195,26 +195,26 @@ func (g *group) decided() bool {
 }
 
 // see notes what an event of a group came to.
-func (g *group) see(o pool.Outcome, memory findings.Pool, story findings.Story) {
+func (g *group) see(o pool.Outcome, memory explain.Pool, story explain.Story) {
 	next := &GroupState{Outcome: o, ModeSince: memory.ModeSince, Findings: sync.OnceValue(memory.Findings)}
 	next.Read = nil
 	if before := g.seen.Load(); before != nil {
 		next.Reads = before.Reads
 	}
 	if story.Cycle != nil {
-		next.Reads = findings.Prepend(next.Reads, *story.Cycle)
+		next.Reads = explain.Prepend(next.Reads, *story.Cycle)
 	}
 	g.seen.Store(next)
 }
 
 // see notes what an event of a Service came to, for the fill that has its slices.
-func (f *filler) see(o writer.Outcome, story findings.Story, most int) {
+func (f *filler) see(o writer.Outcome, story explain.Story, most int) {
 	if i := f.at(o.SliceName); i >= 0 {
 		see(&f.seen[i], o, story, most)
 	}
 }
 
-func see(seen *atomic.Pointer[FillState], o writer.Outcome, story findings.Story, most int) {
+func see(seen *atomic.Pointer[FillState], o writer.Outcome, story explain.Story, most int) {
 	var next FillState
 	if before := seen.Load(); before != nil {
 		next = *before
@@ -231,8 +231,8 @@ func see(seen *atomic.Pointer[FillState], o writer.Outcome, story findings.Story
 		}
 	}
 	if story.Cycle != nil {
-		writes := findings.Prepend(next.Writes, *story.Cycle)
-		next.Writes = append([]findings.Cycle(nil), writes[:min(len(writes), most)]...)
+		writes := explain.Prepend(next.Writes, *story.Cycle)
+		next.Writes = append([]explain.Cycle(nil), writes[:min(len(writes), most)]...)
 	}
 	seen.Store(&next)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // targets are which Services are filled from which groups.
@@ -159,7 +159,7 @@ func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filler,
 
 // names is how messages about slices name settings. They are about who asked for the slices,
 // never about the check, which another document may say while this goes on.
-func (f *filler) names(slice string) spelling.Names { return f.fills[max(f.at(slice), 0)].of.Names }
+func (f *filler) names(slice string) naming.Names { return f.fills[max(f.at(slice), 0)].of.Names }
 
 // release closes the stores of a target that never ran.
 func (f *filler) release() {

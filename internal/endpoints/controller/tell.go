@@ -8,10 +8,10 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // teller logs and announces what happened, once.
@@ -23,7 +23,7 @@ type teller struct {
 	// variables says that variables say what is filled, and unread what was told of their slices
 	// before the first plan.
 	variables bool
-	unread    findings.ServiceStory
+	unread    explain.ServiceStory
 	// thorough says that every changed decision is logged as well.
 	thorough bool
 	// set is the one whose changes were told last.
@@ -49,7 +49,7 @@ func newTeller(opts Options) *teller {
 	}
 	announce := opts.Announce
 	if opts.DryRun {
-		announce = func(assign.Key, findings.Notice) {}
+		announce = func(assign.Key, explain.Notice) {}
 	}
 	variables := opts.Documents.Set().Variables
 	return &teller{opts: opts, log: opts.Logger, audience: newAudience(announce, variables), variables: variables, said: make(map[subject]string)}
@@ -74,10 +74,10 @@ func (t *teller) news(of subject, text string) bool {
 
 // trouble returns an error as its reader reads it, and whether it is news that it holds
 // or that it is over.
-func (t *teller) trouble(of subject, names spelling.Names, err error) (text string, news bool) {
+func (t *teller) trouble(of subject, names naming.Names, err error) (text string, news bool) {
 	if err != nil {
 		if text = err.Error(); !t.variables {
-			names.Spelling = spelling.Fields
+			names.Spelling = naming.Fields
 			text = names.Of(text)
 		}
 	}
@@ -85,7 +85,7 @@ func (t *teller) trouble(of subject, names spelling.Names, err error) (text stri
 }
 
 func (t *teller) labels(err error) {
-	switch text, news := t.trouble(subject{kind: "labels"}, spelling.Names{}, err); {
+	switch text, news := t.trouble(subject{kind: "labels"}, naming.Names{}, err); {
 	case news && err != nil:
 		t.log.Error("the labels of namespaces cannot be read, so no Service vanishes", "error", text)
 	case news:
@@ -99,7 +99,7 @@ func (t *teller) unseen(err error) {
 }
 
 func (t *teller) pool(name string, err error) {
-	switch text, news := t.trouble(subject{kind: "pool", name: name}, spelling.Names{Pool: name}, err); {
+	switch text, news := t.trouble(subject{kind: "pool", name: name}, naming.Names{Pool: name}, err); {
 	case news && err != nil:
 		t.log.Error("the pool cannot be read as its document says; its endpoints stay published, and health checks go on", "pool", name, "error", text)
 	case news:
@@ -119,7 +119,7 @@ func (t *teller) group(key assign.Group, err error) {
 
 func (t *teller) target(key assign.Key, err error) {
 	log := t.log.With(keyArgs(key)...)
-	switch text, news := t.trouble(subject{"service", key.Namespace, key.Service, ""}, spelling.Names{Target: key.String()}, err); {
+	switch text, news := t.trouble(subject{"service", key.Namespace, key.Service, ""}, naming.Names{Target: key.String()}, err); {
 	case news && err != nil:
 		log.Error("the Service cannot be filled, its slices stay as they are", "error", text)
 	case news:
@@ -129,10 +129,10 @@ func (t *teller) target(key assign.Key, err error) {
 
 // ofGroup returns what tells and shows the outcomes of a group.
 func (t *teller) ofGroup(key assign.Group, g *group) func(pool.Outcome) {
-	memory := findings.Pool{Thorough: t.thorough}
+	memory := explain.Pool{Thorough: t.thorough}
 	log, observe := t.log.With(t.groupArgs(key)...), t.opts.Observe.OfGroup(key)
 	return func(o pool.Outcome) {
-		var story findings.Story
+		var story explain.Story
 		memory, story = memory.Tell(o)
 		observe(o, memory)
 		g.see(o, memory, story)
@@ -148,11 +148,11 @@ func (t *teller) ofGroup(key assign.Group, g *group) func(pool.Outcome) {
 func (t *teller) ofTarget(key assign.Key, f *filler) func(writer.Outcome) {
 	most := mostWrites
 	if t.variables {
-		most = findings.MaxCycles
+		most = explain.MaxCycles
 	}
-	memories := make(map[string]findings.ServiceStory, len(f.fills))
+	memories := make(map[string]explain.ServiceStory, len(f.fills))
 	for _, each := range f.fills {
-		memories[each.of.SliceName] = findings.ServiceStory{DryRun: f.dryRun}
+		memories[each.of.SliceName] = explain.ServiceStory{DryRun: f.dryRun}
 	}
 	log, observe := t.log.With(keyArgs(key)...), t.opts.Observe.OfTarget(key, f.dryRun)
 	return func(o writer.Outcome) {
@@ -174,7 +174,7 @@ func (t *teller) ofTarget(key assign.Key, f *filler) func(writer.Outcome) {
 }
 
 // say logs a story, with settings as its readers name them.
-func say(log *slog.Logger, names spelling.Names, story findings.Story) {
+func say(log *slog.Logger, names naming.Names, story explain.Story) {
 	for _, line := range story.Lines {
 		args := slices.Clone(line.Args)
 		for i, arg := range args {
@@ -189,15 +189,15 @@ func say(log *slog.Logger, names spelling.Names, story findings.Story) {
 	}
 }
 
-func levelOf(level findings.Level, log *slog.Logger) func(string, ...any) {
+func levelOf(level explain.Level, log *slog.Logger) func(string, ...any) {
 	switch level {
-	case findings.Debug:
+	case explain.Debug:
 		return log.Debug
-	case findings.Warn:
+	case explain.Warn:
 		return log.Warn
-	case findings.Error:
+	case explain.Error:
 		return log.Error
-	case findings.Info:
+	case explain.Info:
 	}
 	return log.Info
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 )
 
 // planned takes in which Services there are, before anything runs that may be announced at
@@ -33,7 +33,7 @@ func (t *teller) tell(plan assign.Plan) {
 		holds[of] = true
 		if t.news(of, r.Reason+r.Message) {
 			t.log.Warn("not granted", append(keyArgs(r.Key), "pool", r.Pool, "reason", r.Reason, "message", r.Message)...)
-			t.announce(r.Key, findings.Notice{Reason: findings.NoticeReason(r.Reason), Note: r.Message, Service: uids[r.Key]})
+			t.announce(r.Key, explain.Notice{Reason: explain.NoticeReason(r.Reason), Note: r.Message, Service: uids[r.Key]})
 		}
 	}
 	for _, n := range plan.Notices {
@@ -41,7 +41,7 @@ func (t *teller) tell(plan assign.Plan) {
 		holds[of] = true
 		if t.news(of, n.Message) {
 			t.log.Warn("a setting of the Service has another effect than it seems", append(keyArgs(n.Key), "reason", n.Reason, "message", n.Message)...)
-			t.announce(n.Key, findings.Notice{Reason: findings.NoticeReason(n.Reason), Note: n.Message, Service: uids[n.Key]})
+			t.announce(n.Key, explain.Notice{Reason: explain.NoticeReason(n.Reason), Note: n.Message, Service: uids[n.Key]})
 		}
 	}
 	for _, l := range plan.Lost {
@@ -63,7 +63,7 @@ func (t *teller) tell(plan assign.Plan) {
 }
 
 // announce makes a notice known at its Service, but in a dry run.
-func (t *teller) announce(key assign.Key, notice findings.Notice) {
+func (t *teller) announce(key assign.Key, notice explain.Notice) {
 	if !t.opts.DryRun {
 		t.opts.Announce(key, notice)
 	}

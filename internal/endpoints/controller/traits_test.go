@@ -9,7 +9,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
@@ -35,18 +35,18 @@ func TestContract232WhatKeepsClientsAwayIsToldWithAnyCarrier(t *testing.T) {
 					},
 					Slices: []publish.Slice{{Name: "web.blue", Ports: []publish.Port{{Protocol: publish.TCP, Number: 80}}, Endpoints: []inventory.Member{{Address: netip.MustParseAddr("10.0.0.1"), State: inventory.StateReady}}}},
 				}}
-				var told []findings.NoticeReason
+				var told []explain.NoticeReason
 				options := r.options(passing{}, nil)
 				options.Hub = controller.NewOne(store, of, nil, time.Minute)
-				options.Announce = func(_ assign.Key, n findings.Notice) { told = append(told, n.Reason) }
+				options.Announce = func(_ assign.Key, n explain.Notice) { told = append(told, n.Reason) }
 				server, err := controller.New(options)
 				if err != nil {
 					t.Fatal(err)
 				}
 				go func() { _ = server.Run(t.Context()) }()
 				during(10 * time.Second)
-				for _, reason := range []findings.NoticeReason{findings.TrafficPolicyLocal, findings.TopologyIgnored, findings.FamilyUnused, findings.HeadlessPort} {
-					if n := len(slices.DeleteFunc(slices.Clone(told), func(r findings.NoticeReason) bool { return r != reason })); n != 1 {
+				for _, reason := range []explain.NoticeReason{explain.TrafficPolicyLocal, explain.TopologyIgnored, explain.FamilyUnused, explain.HeadlessPort} {
+					if n := len(slices.DeleteFunc(slices.Clone(told), func(r explain.NoticeReason) bool { return r != reason })); n != 1 {
 						t.Errorf("%s was told %d times, want once: %v", reason, n, told)
 					}
 				}

@@ -20,8 +20,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
@@ -501,7 +501,7 @@ func (w *world) options() controller.Options {
 			defer w.mu.Unlock()
 			return controller.Checking{Prober: worldProber{w, check}, Key: fmt.Sprint(check), Policy: policy, Timeout: time.Second}, w.checkErr[p.Name]
 		},
-		Announce: func(key assign.Key, n findings.Notice) {
+		Announce: func(key assign.Key, n explain.Notice) {
 			w.locked(func() { w.events = append(w.events, fmt.Sprintf("%s %s: %s", key, n.Reason, n.Note)) })
 		},
 		Logger: w.logger, ManagedBy: "us", MaxEndpoints: 100, Concurrency: 64, MaxChecks: w.maxChecks,

@@ -4,7 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
@@ -38,7 +38,7 @@ func (b *board) shown() *Status {
 }
 
 // pooled takes in what an event of the pool came to, with what was told of the pool.
-func (b *board) pooled(o pool.Outcome, memory findings.Pool) {
+func (b *board) pooled(o pool.Outcome, memory explain.Pool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s := &b.next

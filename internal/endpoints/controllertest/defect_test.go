@@ -6,15 +6,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // faulty is an Announcer with a defect.
 type faulty struct{ left int }
 
-func (f *faulty) Announce(n findings.Notice) {
-	if n.Reason == findings.EndpointsUpdated && f.left > 0 {
+func (f *faulty) Announce(n explain.Notice) {
+	if n.Reason == explain.EndpointsUpdated && f.left > 0 {
 		f.left--
 		panic("announcer")
 	}

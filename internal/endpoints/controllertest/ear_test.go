@@ -8,24 +8,24 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // ear is an Announcer that remembers.
 type ear struct {
 	mu    sync.Mutex
-	heard []findings.Notice
+	heard []explain.Notice
 }
 
-func (e *ear) Announce(notice findings.Notice) {
+func (e *ear) Announce(notice explain.Notice) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.heard = append(e.heard, notice)
 }
 
 // taken returns what was heard since the last call.
-func (e *ear) taken() []findings.Notice {
+func (e *ear) taken() []explain.Notice {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	heard := e.heard
@@ -34,7 +34,7 @@ func (e *ear) taken() []findings.Notice {
 }
 
 // said spells notices as "Reason: note; added 10.0.0.1 (ready)".
-func said(notices []findings.Notice) []string {
+func said(notices []explain.Notice) []string {
 	all := []string{}
 	for _, n := range notices {
 		text := string(n.Reason) + ": " + n.Note
@@ -47,10 +47,10 @@ func said(notices []findings.Notice) []string {
 }
 
 // reasons returns the reasons, without those of changes of the slices.
-func reasons(notices []findings.Notice) []string {
+func reasons(notices []explain.Notice) []string {
 	all := []string{}
 	for _, n := range notices {
-		if n.Reason != findings.EndpointsUpdated {
+		if n.Reason != explain.EndpointsUpdated {
 			all = append(all, string(n.Reason))
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
@@ -123,12 +123,12 @@ func TestContract185TheChangesOfTheOneServiceAreKept(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
 		s := w.start()
 		during(3 * time.Second)
-		for range findings.MaxCycles {
+		for range explain.MaxCycles {
 			w.set(func() { w.dead[ip(13)] = !w.dead[ip(13)] })
 			during(time.Minute)
 		}
-		if n := len(s.Server().Snapshot().Targets[0].Fills[0].State.Writes); n != findings.MaxCycles {
-			t.Errorf("got %d changes, want %d", n, findings.MaxCycles)
+		if n := len(s.Server().Snapshot().Targets[0].Fills[0].State.Writes); n != explain.MaxCycles {
+			t.Errorf("got %d changes, want %d", n, explain.MaxCycles)
 		}
 		w.stop()
 	})

@@ -9,8 +9,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
@@ -29,7 +29,7 @@ type Store = writer.Store
 
 // Announcer makes notices known at the Service. It must not block.
 type Announcer interface {
-	Announce(notice findings.Notice)
+	Announce(notice explain.Notice)
 }
 
 // Stalled is how long a loop may not have come round before the program counts as

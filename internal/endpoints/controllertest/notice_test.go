@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
@@ -77,7 +77,7 @@ func TestContract16AnotherCauseOfTheSameHoldIsNoNews(t *testing.T) {
 			t.Fatalf("got cause %q after %q, want another", now, cause)
 		}
 		notices := e.taken()
-		if len(notices) != 1 || notices[0].Reason != findings.RemovalHeld || !strings.HasPrefix(notices[0].Note, string(cause)+": ") {
+		if len(notices) != 1 || notices[0].Reason != explain.RemovalHeld || !strings.HasPrefix(notices[0].Note, string(cause)+": ") {
 			t.Errorf("got %q, want RemovalHeld once with the cause %s", said(notices), cause)
 		}
 		w.stop()
@@ -114,7 +114,7 @@ func TestContract16FromHoldToFailOpenAndBackIsFourNoticesAndNoAllClear(t *testin
 // mode that follows instead of giving the all-clear.
 func (e *ear) wantFollowed(t *testing.T, mode string, want ...string) {
 	t.Helper()
-	notices := slices.DeleteFunc(e.taken(), func(n findings.Notice) bool { return n.Reason == findings.EndpointsUpdated })
+	notices := slices.DeleteFunc(e.taken(), func(n explain.Notice) bool { return n.Reason == explain.EndpointsUpdated })
 	if diff := cmp.Diff(want, reasons(notices)); diff != "" {
 		t.Fatalf("reasons (-want +got):\n%s", diff)
 	}

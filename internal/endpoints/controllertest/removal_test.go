@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
@@ -24,7 +24,7 @@ func TestContract13AcceptedRemovalIsToldOnceAndLoudly(t *testing.T) {
 		if got, want := reasons(notices), []string{"RemovalHeld", "RemovalPending", "RemovalAccepted"}; !slices.Equal(got, want) {
 			t.Fatalf("got %v, want %v: each once, in this order", got, want)
 		}
-		accepted := notices[slices.IndexFunc(notices, func(n findings.Notice) bool { return n.Reason == findings.RemovalAccepted })]
+		accepted := notices[slices.IndexFunc(notices, func(n explain.Notice) bool { return n.Reason == explain.RemovalAccepted })]
 		if !accepted.Reason.Warning() || !strings.Contains(accepted.Note, ip(13)) || strings.Contains(accepted.Note, ip(11)) {
 			t.Errorf("got %q, want a warning that names %s alone", accepted.Note, ip(13))
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
@@ -83,12 +83,12 @@ func (s *Engine) observed(wanted assign.Check) controller.Observe {
 	observe := s.opts.Observe
 	observe.Fill()
 	all := observe
-	all.OfGroup = func(key assign.Group) func(pool.Outcome, findings.Pool) {
+	all.OfGroup = func(key assign.Group) func(pool.Outcome, explain.Pool) {
 		seen := observe.OfGroup(key)
 		if key.Check != wanted {
 			return seen
 		}
-		return func(o pool.Outcome, memory findings.Pool) {
+		return func(o pool.Outcome, memory explain.Pool) {
 			s.board.pooled(o, memory)
 			seen(o, memory)
 		}
@@ -104,7 +104,7 @@ func (s *Engine) observed(wanted assign.Check) controller.Observe {
 }
 
 // announce makes a notice known.
-func (s *Engine) announce(_ assign.Key, notice findings.Notice) {
+func (s *Engine) announce(_ assign.Key, notice explain.Notice) {
 	if s.opts.Announcer != nil {
 		s.opts.Announcer.Announce(notice)
 	}

@@ -5,15 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // TestLogAndEventsSpellSettingsAsTheTargetsReadersDo: an operator who configures a
 // target by a document knows no variable.
 func TestLogAndEventsSpellSettingsAsTheTargetsReadersDo(t *testing.T) {
-	for spelled, want := range map[spelling.Spelling]string{
-		spelling.Variables: "HEALTH_CHECK_FAIL_OPEN=true",
+	for spelled, want := range map[naming.Spelling]string{
+		naming.Variables: "HEALTH_CHECK_FAIL_OPEN=true",
 	} {
 		t.Run(spelled.String(), func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {

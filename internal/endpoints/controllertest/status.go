@@ -1,7 +1,7 @@
 package controllertest
 
 import (
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
@@ -11,7 +11,7 @@ import (
 type Status struct {
 	report.Status
 	// findings makes Findings, nil where they are there already.
-	findings func() []findings.Finding
+	findings func() []explain.Finding
 	// Counts are the totals since the start.
 	Counts Counts
 }
@@ -40,5 +40,5 @@ func (s *Status) Decided() bool { return !s.At.IsZero() }
 // Trail returns every decision of the last pass in order, from the filter by way
 // of the probes to the guard.
 func (s *Status) Trail() []inventory.Decision {
-	return findings.Trail(s.Source.Decisions, s.Verdict.Decisions, s.Health)
+	return explain.Trail(s.Source.Decisions, s.Verdict.Decisions, s.Health)
 }

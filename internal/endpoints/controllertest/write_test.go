@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
@@ -35,7 +35,7 @@ func TestContract03ReadsBackOffHonourRetryAfterAndNeverOverlap(t *testing.T) {
 
 // retryLater is an error as an API that throttles answers it.
 func retryLater(after time.Duration) error {
-	return &wire.RetryAfterError{Err: errors.New("too many requests"), After: after}
+	return &transport.RetryAfterError{Err: errors.New("too many requests"), After: after}
 }
 
 func TestContract21AConflictIsDecidedAgainAndNeverResent(t *testing.T) {

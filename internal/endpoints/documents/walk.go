@@ -9,7 +9,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // maxNodes bounds how many values one document may have, aliases written out: a few
@@ -65,7 +65,7 @@ func within(path, whole string) bool {
 func (w *walk) note(path string, p problem) { w.noteValue(path, "", p) }
 
 // spelled puts fields in the place of variables. A mistake names its document itself.
-var spelled = spelling.Names{Spelling: spelling.Fields}
+var spelled = naming.Names{Spelling: naming.Fields}
 
 // noteValue adds a mistake of a field with its value. The words are those of fields,
 // where config's name variables.

@@ -11,7 +11,7 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/events"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
@@ -20,7 +20,7 @@ func TestASlowServerDelaysNothingAndNothingGrows(t *testing.T) {
 		w.api.takes = time.Hour
 		start := time.Now()
 		for i := range 300 {
-			w.Announce(findings.Notice{Reason: findings.NoticeReason(fmt.Sprint("Reason", i)), Note: "a"})
+			w.Announce(explain.Notice{Reason: explain.NoticeReason(fmt.Sprint("Reason", i)), Note: "a"})
 		}
 		if took := time.Since(start); took != 0 {
 			t.Errorf("announcing took %v, want no time", took)
@@ -44,9 +44,9 @@ func TestContract76EachOfManyServicesIsTold(t *testing.T) {
 		w.api.takes = time.Millisecond
 		w.start()
 		for i := range 1000 {
-			w.About("hog", fmt.Sprintf("web-%d", i)).Announce(findings.Notice{Reason: findings.LimitReached, Note: "a"})
+			w.About("hog", fmt.Sprintf("web-%d", i)).Announce(explain.Notice{Reason: explain.LimitReached, Note: "a"})
 		}
-		w.About("shop", "web").Announce(findings.Notice{Reason: findings.PortNotAllowed, Note: "b"})
+		w.About("shop", "web").Announce(explain.Notice{Reason: explain.PortNotAllowed, Note: "b"})
 		during(2 * time.Minute) // ten a second, so that they do not compete with slices
 		if got := len(w.api.events()); got != 1001 || w.Stats().Dropped > 0 {
 			t.Errorf("got %d Events, and %d dropped, want 1001 and none", got, w.Stats().Dropped)
@@ -74,7 +74,7 @@ func TestAFlappingWorldDoesNotFloodTheServer(t *testing.T) {
 		if told < 350 {
 			t.Errorf("got %d Events that say that 9 were left out before, want most", told)
 		}
-		w.Announce(findings.Notice{Reason: findings.SourceUnavailable, Note: "b"})
+		w.Announce(explain.Notice{Reason: explain.SourceUnavailable, Note: "b"})
 		during(time.Second)
 		if got := w.api.events(); got[len(got)-1].Note != "b" {
 			t.Errorf("got %q, want that one reason takes nothing from another", got[len(got)-1].Note)

@@ -14,9 +14,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 const (
@@ -86,7 +86,7 @@ func (a *Announcer) event(i item) *eventsv1.Event {
 		ObjectMeta:          metav1.ObjectMeta{Namespace: i.subject.namespace, Name: i.name(i.at)},
 		EventTime:           metav1.NewMicroTime(i.at),
 		ReportingController: Controller,
-		ReportingInstance:   wire.Cut(a.opts.Instance, maxInstance),
+		ReportingInstance:   transport.Cut(a.opts.Instance, maxInstance),
 		Reason:              string(i.Reason),
 		Action:              action(i.Reason),
 		Type:                corev1.EventTypeNormal,
@@ -102,19 +102,19 @@ func (a *Announcer) event(i item) *eventsv1.Event {
 }
 
 // action names what the daemon did when the notice arose.
-func action(reason findings.NoticeReason) string {
+func action(reason explain.NoticeReason) string {
 	switch reason {
-	case findings.EndpointsUpdated, findings.StoredOtherwise:
+	case explain.EndpointsUpdated, explain.StoredOtherwise:
 		return "Write"
-	case findings.SourceUnavailable, findings.SourceRecovered, findings.StoreUnavailable, findings.StoreRecovered:
+	case explain.SourceUnavailable, explain.SourceRecovered, explain.StoreUnavailable, explain.StoreRecovered:
 		return "Read"
-	case findings.RemovalHeld, findings.RemovalReleased, findings.RemovalPending, findings.RemovalAccepted, findings.FailOpenEngaged, findings.FailOpenCleared:
+	case explain.RemovalHeld, explain.RemovalReleased, explain.RemovalPending, explain.RemovalAccepted, explain.FailOpenEngaged, explain.FailOpenCleared:
 		return "Guard"
-	case findings.Invalid, findings.PoolNotAllowed, findings.PortNotAllowed, findings.LimitReached, findings.HealthCheckPortAmbiguous,
-		findings.UnknownAnnotation, findings.BindingWins, findings.TrafficPolicyLocal, findings.TopologyIgnored, findings.FamilyUnused, findings.HeadlessPort,
-		findings.TakesOverWithLess:
+	case explain.Invalid, explain.PoolNotAllowed, explain.PortNotAllowed, explain.LimitReached, explain.HealthCheckPortAmbiguous,
+		explain.UnknownAnnotation, explain.BindingWins, explain.TrafficPolicyLocal, explain.TopologyIgnored, explain.FamilyUnused, explain.HeadlessPort,
+		explain.TakesOverWithLess:
 		return "Resolve"
-	case findings.SliceOwnedByOther, findings.MirroredSliceFound:
+	case explain.SliceOwnedByOther, explain.MirroredSliceFound:
 	}
 	return "Check"
 }

@@ -11,16 +11,16 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 func TestANoticeBecomesAnEventOfItsOwnOnTheService(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		at := time.Now()
-		w.Announce(findings.Notice{Reason: findings.EndpointsUpdated, Note: "1 of 1 endpoints ready", Service: "uid-1",
-			Lists: []findings.List{{Name: "added", Items: []string{"10.0.0.1 (ready)"}}}})
-		w.Announce(findings.Notice{Reason: findings.RemovalHeld, Note: "NoNodes: nothing listed", Service: "uid-1"})
+		w.Announce(explain.Notice{Reason: explain.EndpointsUpdated, Note: "1 of 1 endpoints ready", Service: "uid-1",
+			Lists: []explain.List{{Name: "added", Items: []string{"10.0.0.1 (ready)"}}}})
+		w.Announce(explain.Notice{Reason: explain.RemovalHeld, Note: "NoNodes: nothing listed", Service: "uid-1"})
 		during(time.Second)
 		got := w.api.events()
 		if len(got) != 2 {

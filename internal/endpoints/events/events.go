@@ -9,7 +9,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 )
 
@@ -75,13 +75,13 @@ type Announcer struct {
 type Subject struct {
 	announcer          *Announcer
 	namespace, service string
-	allowed            map[findings.NoticeReason]*rate.Limiter
-	leftOut            map[findings.NoticeReason]int
+	allowed            map[explain.NoticeReason]*rate.Limiter
+	leftOut            map[explain.NoticeReason]int
 }
 
 // item is one notice that waits.
 type item struct {
-	findings.Notice
+	explain.Notice
 	subject *Subject
 	at      time.Time
 	// leftOut is how many of that reason before it were not delivered.
@@ -103,7 +103,7 @@ func New(opts Options) (*Announcer, error) {
 func (a *Announcer) About(namespace, service string) *Subject {
 	return &Subject{
 		announcer: a, namespace: namespace, service: service,
-		allowed: make(map[findings.NoticeReason]*rate.Limiter), leftOut: make(map[findings.NoticeReason]int),
+		allowed: make(map[explain.NoticeReason]*rate.Limiter), leftOut: make(map[explain.NoticeReason]int),
 	}
 }
 
@@ -122,7 +122,7 @@ func (a *Announcer) count(add func(*Stats)) {
 
 // Announce queues a notice and returns at once. Where there is no room for it, it is
 // left out.
-func (s *Subject) Announce(notice findings.Notice) {
+func (s *Subject) Announce(notice explain.Notice) {
 	a, i := s.announcer, item{Notice: notice, subject: s, at: time.Now()}
 	a.mu.Lock()
 	defer a.mu.Unlock()

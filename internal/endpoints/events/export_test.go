@@ -1,8 +1,8 @@
 package events
 
-import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 
 // Note spells a notice; see note.
-func Note(notice findings.Notice, leftOut int) string {
+func Note(notice explain.Notice, leftOut int) string {
 	return note(item{Notice: notice, leftOut: leftOut})
 }

@@ -5,7 +5,7 @@ import (
 	"sort"
 	"strings"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // maxNote is the most bytes that a server accepts as a note.
@@ -29,7 +29,7 @@ func note(i item) string {
 	}
 	few := sort.Search(longest, func(n int) bool { return len(spell(i, n)+left) > maxNote }) - 1
 	if few < 0 {
-		return wire.Cut(wire.Printable(i.Note), maxNote-len(left)) + left
+		return transport.Cut(transport.Printable(i.Note), maxNote-len(left)) + left
 	}
 	return spell(i, few) + left
 }
@@ -37,7 +37,7 @@ func note(i item) string {
 // spell spells the note and at most so many items of each of its lists.
 func spell(i item, items int) string {
 	var b strings.Builder
-	b.WriteString(wire.Printable(i.Note))
+	b.WriteString(transport.Printable(i.Note))
 	for _, list := range i.Lists {
 		shown := min(items, len(list.Items))
 		fmt.Fprintf(&b, "; %s %s", list.Name, strings.Join(list.Items[:shown], ", "))

@@ -12,13 +12,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/events"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // noteOf returns the note that the server gets.
-func noteOf(t *testing.T, notice findings.Notice) string {
+func noteOf(t *testing.T, notice explain.Notice) string {
 	t.Helper()
 	note := ""
 	inWorld(t, func(_ *testing.T, w *world) {
@@ -44,7 +44,7 @@ func TestALongListIsCutBetweenItsItemsAndSaysHowManyAreMissing(t *testing.T) {
 		names := []string{"added", "changed"}
 		for i, n := range sizes {
 			if n > 0 {
-				notice.Lists = append(notice.Lists, findings.List{Name: names[i], Items: addresses(n)})
+				notice.Lists = append(notice.Lists, explain.List{Name: names[i], Items: addresses(n)})
 			}
 		}
 		note := noteOf(t, notice)
@@ -81,7 +81,7 @@ func TestALongListIsCutBetweenItsItemsAndSaysHowManyAreMissing(t *testing.T) {
 func TestEveryItemIsShownOrCounted(t *testing.T) {
 	for n := 1; n < 120; n++ {
 		notice := updated("a")
-		notice.Lists = []findings.List{{Name: "added", Items: addresses(n)}}
+		notice.Lists = []explain.List{{Name: "added", Items: addresses(n)}}
 		note := events.Note(notice, 0)
 		shown, missing := strings.Count(note, "(ready)"), 0
 		if at := strings.Index(note, " ... and "); at >= 0 {
@@ -119,7 +119,7 @@ func TestAnyNoteFits(t *testing.T) {
 		notice := updated(strings.Repeat(rapid.String().Draw(r, "note"), rapid.IntRange(0, 100).Draw(r, "times")))
 		for range rapid.IntRange(0, 3).Draw(r, "lists") {
 			items := rapid.SliceOfN(rapid.StringN(1, 20, 40), 1, 300).Draw(r, "items")
-			notice.Lists = append(notice.Lists, findings.List{Name: "added", Items: items})
+			notice.Lists = append(notice.Lists, explain.List{Name: "added", Items: items})
 		}
 		if note := events.Note(notice, rapid.IntRange(0, 1_000_000).Draw(r, "left out")); len(note) > 1024 || !utf8.ValidString(note) {
 			r.Errorf("got %d bytes, %q, want at most 1024 of valid text", len(note), note)

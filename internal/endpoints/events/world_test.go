@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/events"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
@@ -218,8 +218,8 @@ func (w *world) start() {
 }
 
 // updated is a notice like many.
-func updated(note string) findings.Notice {
-	return findings.Notice{Reason: findings.EndpointsUpdated, Note: note, Service: "uid-1"}
+func updated(note string) explain.Notice {
+	return explain.Notice{Reason: explain.EndpointsUpdated, Note: note, Service: "uid-1"}
 }
 
 // during lets time pass and waits until everything has settled.

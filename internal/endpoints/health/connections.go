@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 const (
@@ -59,7 +59,7 @@ type Connections struct {
 
 // MaxConnections returns how many connections may be held beside so many checks at a
 // time.
-func MaxConnections(checks int) int { return wire.SpareSockets(checks) }
+func MaxConnections(checks int) int { return transport.SpareSockets(checks) }
 
 // NewConnections checks the options. It connects to nothing.
 func NewConnections(options ConnectionsOptions) (*Connections, error) {

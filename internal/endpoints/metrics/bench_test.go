@@ -9,7 +9,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
@@ -24,7 +24,7 @@ func BenchmarkScrape10000Nodes(b *testing.B) {
 	c.planned(documents.Set{})
 	c.ofGroup(g)(pool.Outcome{
 		Verdict: &guard.Verdict{Members: members(10_000, 0)}, Source: pool.Sourced{Decisions: make([]inventory.Decision, 10_000)},
-	}, findings.Pool{})
+	}, explain.Pool{})
 	b.ReportAllocs()
 	for b.Loop() {
 		if text := serve(c.metrics.Handler(), "text/plain"); len(text) == 0 {
@@ -40,7 +40,7 @@ func BenchmarkScrape1000Targets(b *testing.B) {
 		b.Run(fmt.Sprintf("well=%t", well), func(b *testing.B) {
 			c := newCrowd(b, "blue")
 			g := group("blue", 80)
-			c.ofGroup(g)(pool.Outcome{Verdict: &guard.Verdict{Members: members(100, 0)}}, findings.Pool{})
+			c.ofGroup(g)(pool.Outcome{Verdict: &guard.Verdict{Members: members(100, 0)}}, explain.Pool{})
 			for i := range 1000 {
 				o := written(100, 0)
 				if !well {
@@ -65,7 +65,7 @@ func BenchmarkOutcome(b *testing.B) {
 	o := pool.Outcome{Verdict: &guard.Verdict{Members: members(100, 0)}}
 	b.ReportAllocs()
 	for b.Loop() {
-		observe(o, findings.Pool{})
+		observe(o, explain.Pool{})
 	}
 }
 

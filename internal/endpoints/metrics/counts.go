@@ -7,7 +7,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
@@ -58,10 +58,10 @@ func (m *Metrics) Reaches(name string, a Access) { m.pool(name).access.Store(&a)
 
 // OfGroup returns what takes the outcomes of a group that begins, and what was told of
 // them.
-func (m *Metrics) OfGroup(key assign.Group) func(pool.Outcome, findings.Pool) {
+func (m *Metrics) OfGroup(key assign.Group) func(pool.Outcome, explain.Pool) {
 	of := m.pool(key.Pool)
 	var before totals
-	return func(o pool.Outcome, memory findings.Pool) {
+	return func(o pool.Outcome, memory explain.Pool) {
 		after := totalsOf(o, memory)
 		of.add(before, after)
 		before = after
@@ -150,7 +150,7 @@ type totals struct {
 	accepted, overruns uint64
 }
 
-func totalsOf(o pool.Outcome, memory findings.Pool) totals {
+func totalsOf(o pool.Outcome, memory explain.Pool) totals {
 	return totals{memory.Moves, o.Held, memory.Accepted, o.Overruns}
 }
 

@@ -17,7 +17,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	engine "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
@@ -61,9 +61,9 @@ func (c *crowd) snapshot() *engine.Snapshot {
 }
 
 // ofGroup is what a group does with its outcomes.
-func (c *crowd) ofGroup(g assign.Group) func(pool.Outcome, findings.Pool) {
+func (c *crowd) ofGroup(g assign.Group) func(pool.Outcome, explain.Pool) {
 	count := c.metrics.OfGroup(g)
-	return func(o pool.Outcome, memory findings.Pool) {
+	return func(o pool.Outcome, memory explain.Pool) {
 		count(o, memory)
 		seen := c.groups[g]
 		seen.State = &engine.GroupState{Outcome: o}
@@ -156,8 +156,8 @@ func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
 			Verdict:  &guard.Verdict{Mode: guard.Hold, Members: members(3, 1), Unchecked: 1, Removal: guard.Removal{Endpoints: 2, Inventories: 4}},
 			Overruns: 5, Refused: 2, Held: pool.HoldCounts{HolderStats: health.HolderStats{Wanted: 4, Held: 3, Alarms: [4]uint64{0, 1, 0, 2}, Ignored: 1}, Confirmed: 2},
 			Source: pool.Sourced{Decisions: []inventory.Decision{{Reason: inventory.OutsideSubnet}, {}}},
-		}, findings.Pool{Moves: [4]uint64{1, 2, 0, 3}, Accepted: 7})
-		c.ofGroup(second)(pool.Outcome{Verdict: &guard.Verdict{Members: members(2, 0)}, Trouble: &pool.Trouble{}}, findings.Pool{})
+		}, explain.Pool{Moves: [4]uint64{1, 2, 0, 3}, Accepted: 7})
+		c.ofGroup(second)(pool.Outcome{Verdict: &guard.Verdict{Members: members(2, 0)}, Trouble: &pool.Trouble{}}, explain.Pool{})
 		c.metrics.Read("blue", pool.Attempt{At: time.Now(), Nodes: make([]inventory.Node, 5)})
 		c.metrics.Read("blue", pool.Attempt{At: time.Now(), Err: errOutage})
 		c.groups[second] = engine.Group{Problem: problem(errOutage), State: c.groups[second].State}
@@ -282,9 +282,9 @@ func TestContract73ACounterOutlivesItsGroup(t *testing.T) {
 	c.filled[c.fills("shop/api", use(two, assign.Active))] = engine.ServiceState{Problem: problem(errCrowd)}
 	verdict := &guard.Verdict{Members: members(1, 0)}
 	first, second := c.ofGroup(one), c.ofGroup(two)
-	first(pool.Outcome{Verdict: verdict, Overruns: 10}, findings.Pool{Accepted: 1})
-	second(pool.Outcome{Verdict: verdict, Overruns: 5}, findings.Pool{})
-	first(pool.Outcome{Verdict: verdict, Overruns: 12}, findings.Pool{Accepted: 1})
+	first(pool.Outcome{Verdict: verdict, Overruns: 10}, explain.Pool{Accepted: 1})
+	second(pool.Outcome{Verdict: verdict, Overruns: 5}, explain.Pool{})
+	first(pool.Outcome{Verdict: verdict, Overruns: 12}, explain.Pool{Accepted: 1})
 	c.planned(documents.Set{})
 	want(t, c.gather(), map[string]float64{`health_check_round_overruns_total{pool="blue"}`: 17, `removals_accepted_total{pool="blue"}`: 1, `endpoints{pool="blue",state="ready"}`: 2})
 
@@ -310,8 +310,8 @@ func TestATargetFailsOpenOnlyWhereNothingElseWorks(t *testing.T) {
 	blue, green := group("blue", 80), group("green", 80)
 	failing := decide(t, inventory.Refused)
 	working := decide(t, inventory.Pass)
-	c.ofGroup(blue)(pool.Outcome{Verdict: &failing}, findings.Pool{})
-	c.ofGroup(green)(pool.Outcome{Verdict: &working}, findings.Pool{})
+	c.ofGroup(blue)(pool.Outcome{Verdict: &failing}, explain.Pool{})
+	c.ofGroup(green)(pool.Outcome{Verdict: &working}, explain.Pool{})
 	for name, uses := range map[string][]assign.PoolUse{
 		"shop/alone": {use(blue, assign.Active)}, "shop/both": {use(blue, assign.Active), use(green, assign.Active)},
 		"shop/other": {use(green, assign.Active), use(blue, assign.Active)}, "shop/emptied": {use(blue, assign.Active), use(green, assign.Emptied)},
@@ -352,7 +352,7 @@ func TestContract73AScrapeMakesNoLoopWait(t *testing.T) {
 	ofGroup := c.metrics.OfGroup(g)
 	prober := c.metrics.Prober("blue", &part{result: inventory.Result{Outcome: inventory.Pass}})
 	tell := func() {
-		ofGroup(pool.Outcome{Verdict: &guard.Verdict{}}, findings.Pool{})
+		ofGroup(pool.Outcome{Verdict: &guard.Verdict{}}, explain.Pool{})
 		prober.Check(t.Context(), netip.Addr{})
 	}
 	told := make(chan struct{})

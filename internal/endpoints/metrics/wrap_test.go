@@ -16,7 +16,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // part is a source, a prober and a store that answer what the test sets.
@@ -83,7 +83,7 @@ func TestWhatIsWrappedAnswersAsBefore(t *testing.T) {
 
 func TestErrorsPassAsTheyAre(t *testing.T) {
 	m, _ := newMetrics(t)
-	limited := &wire.RetryAfterError{Err: errors.New("too many requests"), After: 42 * time.Second}
+	limited := &transport.RetryAfterError{Err: errors.New("too many requests"), After: 42 * time.Second}
 	for _, err := range []error{errOutage, fmt.Errorf("update: %w", publish.ErrConflict), fmt.Errorf("list: %w", limited)} {
 		p := &part{err: err, nodes: []inventory.Node{node("a", "10.0.0.1")}}
 		nodes, read := m.Source("ionos", p).Read(t.Context())
@@ -93,7 +93,7 @@ func TestErrorsPassAsTheyAre(t *testing.T) {
 			if got != err { //nolint:errorlint // not wrapped, not copied: this one
 				t.Errorf("%s: got %v, want %v itself", what, got, err)
 			}
-			if errors.Is(err, limited) && wire.RetryAfterOf(got) != limited.After {
+			if errors.Is(err, limited) && transport.RetryAfterOf(got) != limited.After {
 				t.Errorf("%s: %v does not ask to wait any more", what, got)
 			}
 		}

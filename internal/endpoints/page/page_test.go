@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // names are the nodes on a page, in order.
@@ -117,19 +117,19 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 		"only leaving endpoints pass": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "NothingPasses" }, []string{"endpoints that leave do", "before the leaving nodes are switched off"}},
 		"some are not checked":        {func(d *report.Document) { d.Stages.Unchecked = 2 }, []string{"Some endpoints are not checked", "health checks of 2 endpoints cannot be carried out", "IonosEndpointSliceEndpointsUnchecked.md"}},
 		"contract 117: hold of a document's target": {func(d *report.Document) {
-			d.Mode, d.Reason, d.Service.Spelling = "Hold", "TooManyRemovals", spelling.Fields
-			d.Pools = []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue", State: report.Active}, HealthCheckBy: spelling.Pool}}
+			d.Mode, d.Reason, d.Service.Spelling = "Hold", "TooManyRemovals", naming.Fields
+			d.Pools = []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue", State: report.Active}, HealthCheckBy: naming.Pool}}
 		}, []string{"at EndpointPool blue spec.guard.emptyResultThreshold such inventories"}},
 		"contract 117: a removal from the worse of two pools": {func(d *report.Document) {
-			d.Mode, d.Reason, d.Removal, d.Service.Spelling, d.Pool = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9}, spelling.Annotations, "green"
-			d.Pools = []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue", State: report.Active}, HealthCheckBy: spelling.Service}, {PoolUse: report.PoolUse{Name: "green", State: report.Active}, HealthCheckBy: spelling.Pool}}
+			d.Mode, d.Reason, d.Removal, d.Service.Spelling, d.Pool = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9}, naming.Annotations, "green"
+			d.Pools = []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue", State: report.Active}, HealthCheckBy: naming.Service}, {PoolUse: report.PoolUse{Name: "green", State: report.Active}, HealthCheckBy: naming.Pool}}
 		}, []string{"With EndpointPool green spec.healthCheck.mode=None they are all", "EndpointPool green spec.guard.emptyResultThreshold=0 stops the removal"}},
 		"contract 117: a removal with a check of the Service": {func(d *report.Document) {
-			d.Mode, d.Reason, d.Removal, d.Service.Spelling = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9}, spelling.Annotations
-			d.Pools = []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue", State: report.Active}, HealthCheckBy: spelling.Service}}
+			d.Mode, d.Reason, d.Removal, d.Service.Spelling = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9}, naming.Annotations
+			d.Pools = []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue", State: report.Active}, HealthCheckBy: naming.Service}}
 		}, []string{"With Service default/web endpoints.ablmnzde.github.io/health-check-mode=None they are all"}},
 		"contract 117: refused slices of a binding": {func(d *report.Document) {
-			d.Store.SlicesOfOthers, d.Service.Spelling = []string{"web.blue: helm has it"}, spelling.Fields
+			d.Store.SlicesOfOthers, d.Service.Spelling = []string{"web.blue: helm has it"}, naming.Fields
 		}, []string{"set EndpointBinding default/web spec.adopt to another name"}},
 		"silence": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "ProbesSilent" }, []string{"network of this daemon is the likely cause", "private network"}},
 		"fail open": {func(d *report.Document) {

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // Options are what a Server is made of.
@@ -159,7 +159,7 @@ func (s *Server) server(listener net.Listener, routes http.Handler) *http.Server
 		WriteTimeout:      answerTime,
 		IdleTimeout:       idleTime,
 		MaxHeaderBytes:    maxHeader,
-		ConnState:         wire.NewRoom(maxConnections, 0, 0).Note,
+		ConnState:         transport.NewRoom(maxConnections, 0, 0).Note,
 		ErrorLog:          slog.NewLogLogger(s.opts.Logger.Handler(), slog.LevelDebug),
 	}
 }

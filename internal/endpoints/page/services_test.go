@@ -13,7 +13,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/page"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // threeServices is a list of one Service that is healthy, one that is not, and one whose
@@ -59,7 +59,7 @@ func many(t *testing.T, changes ...func(*page.Options)) *world {
 				return nil, &report.NoService{Message: "namespace " + namespace + " may not use a pool secret"}
 			}
 			d := threeNodes()
-			d.Service = report.Service{Namespace: namespace, Name: service, Spelling: spelling.Fields}
+			d.Service = report.Service{Namespace: namespace, Name: service, Spelling: naming.Fields}
 			d.Pools = []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue", State: report.Active}, PoolState: report.PoolState{ModeState: report.ModeState{Mode: "Publish"}}}, {PoolUse: report.PoolUse{Name: "green", State: report.Waiting, StateMessage: "not all were checked"}, PoolState: report.PoolState{ModeState: report.ModeState{Mode: "Hold", Message: "the source lists no node"}}}}
 			d.Nodes[0].Pool = "green"
 			d.DecidedBy = []report.DecidedBy{{Kind: "EndpointBinding", Namespace: "shop", Name: "web", Place: "API server"}, {Kind: "EndpointPool", Name: "blue", Place: "pools.yaml:3"}}

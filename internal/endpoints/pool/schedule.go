@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 const (
@@ -84,7 +84,7 @@ func (s *schedule) took(r Attempt, now time.Time) {
 	if r.Scheduled || r.Err == nil && !r.At.Before(s.poll) {
 		s.poll = now.Add(s.interval + time.Duration((s.random()-0.5)*0.2*float64(s.interval)))
 	}
-	after := wire.RetryAfterOf(r.Err)
+	after := transport.RetryAfterOf(r.Err)
 	s.silence = now.Add(after)
 	switch {
 	case r.Err == nil:

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // retryLater is an error as an API that throttles answers it.
 func retryLater(after time.Duration) error {
-	return &wire.RetryAfterError{Err: errors.New("too many requests"), After: after}
+	return &transport.RetryAfterError{Err: errors.New("too many requests"), After: after}
 }
 
 var errBroken = errors.New("no such file")

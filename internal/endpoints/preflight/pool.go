@@ -10,8 +10,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // pool is a pool and what its source showed.
@@ -81,15 +81,15 @@ func (l *look) read(ctx context.Context, p *pool) error {
 
 // ofPool is what was found of a pool, with settings as its reader names them.
 func (l *look) ofPool(p *pool) []Check {
-	var names spelling.Names
+	var names naming.Names
 	if !l.Documents.Variables {
-		names = spelling.Names{Spelling: spelling.Fields, Pool: p.document.Name, CheckBy: spelling.Pool}
+		names = naming.Names{Spelling: naming.Fields, Pool: p.document.Name, CheckBy: naming.Pool}
 	}
 	return about("pool "+p.document.Name, len(l.pools) > 1, spelled(names, p.checks))
 }
 
 // spelled names settings as the reader of the checks does.
-func spelled(names spelling.Names, checks []Check) []Check {
+func spelled(names naming.Names, checks []Check) []Check {
 	for i := range checks {
 		c := &checks[i]
 		c.Subject, c.Message, c.Remedy = names.Of(c.Subject), names.Of(c.Message), names.Of(c.Remedy)
@@ -128,7 +128,7 @@ func (l *look) probeGroup(ctx context.Context, p *pool, g assign.Group) []Check 
 	}
 	check := l.Checker(p.document, g.Check)
 	results := make([]inventory.Result, len(p.candidates))
-	each(wire.SocketShare(l.Config.Health.Concurrency), p.candidates, func(i int, c inventory.Candidate) {
+	each(transport.SocketShare(l.Config.Health.Concurrency), p.candidates, func(i int, c inventory.Candidate) {
 		results[i] = check(ctx, c.Address)
 	})
 	return judgeProbes(p.candidates, results)

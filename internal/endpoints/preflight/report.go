@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // Report is what a preflight found.
@@ -63,10 +63,10 @@ func (r Report) Text(colour bool) string {
 			fmt.Fprintln(&b, area)
 		}
 		for _, c := range group {
-			fmt.Fprintf(&b, "  %s  %s\n", paint(c.Result, fmt.Sprintf("%-4s", c.Result)), wire.Printable(c.Subject+": "+c.finding()))
+			fmt.Fprintf(&b, "  %s  %s\n", paint(c.Result, fmt.Sprintf("%-4s", c.Result)), transport.Printable(c.Subject+": "+c.finding()))
 		}
 		if remedy := group[0].Remedy; remedy != "" {
-			fmt.Fprintf(&b, "        remedy: %s\n        see:    %s\n", wire.Printable(remedy), group[0].Link)
+			fmt.Fprintf(&b, "        remedy: %s\n        see:    %s\n", transport.Printable(remedy), group[0].Link)
 		}
 	}
 	overall := OK

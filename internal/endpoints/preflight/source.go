@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // judgeRead says how the one read of a source went, and what is odd about a cloud.
@@ -24,7 +24,7 @@ func judgeRead(nodes int, took time.Duration, err error, warnings []string) []Ch
 func judgeToken(secrets []string, now time.Time) Check {
 	var expiry kube.Expiry
 	for _, secret := range secrets {
-		if begins, ends := wire.TokenValidity(secret); !ends.IsZero() {
+		if begins, ends := transport.TokenValidity(secret); !ends.IsZero() {
 			expiry = kube.Expiry{Credential: kube.Token, Begins: begins, Ends: ends}
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // ErrConflict is what a store's Write wraps when the slice is no longer what the
@@ -92,7 +92,7 @@ type Target struct {
 	// MaxEndpoints is how many endpoints a slice may hold, 1 to 1000.
 	MaxEndpoints int
 	// Names is how messages about this target name settings; its surfaces apply it.
-	Names spelling.Names
+	Names naming.Names
 }
 
 // Service is what a store knows of the target's Service.

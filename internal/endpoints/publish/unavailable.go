@@ -4,7 +4,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // ErrUnavailable is what a store wraps when the API server cannot be reached or
@@ -20,7 +20,7 @@ var ErrUnavailable = errors.New("the API server is not available")
 // Unavailable returns err as one that wraps ErrUnavailable too. Its text stays as
 // it is. RetryAfter is the pause that the server asked for, 0 where it named none.
 func Unavailable(err error, retryAfter time.Duration) error {
-	return marked{&wire.RetryAfterError{Err: err, After: retryAfter}, ErrUnavailable}
+	return marked{&transport.RetryAfterError{Err: err, After: retryAfter}, ErrUnavailable}
 }
 
 // ErrRefused is what a store's Write wraps when the API server refuses what the write

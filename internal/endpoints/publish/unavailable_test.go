@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 func TestAnErrorThatSaysUnavailableKeepsItsTextItsCauseAndTheServersPause(t *testing.T) {
@@ -20,7 +20,7 @@ func TestAnErrorThatSaysUnavailableKeepsItsTextItsCauseAndTheServersPause(t *tes
 		if got, want := err.Error(), "update slice web-remote: put: EOF"; got != want {
 			t.Errorf("got text %q, want %q", got, want)
 		}
-		if wire.RetryAfterOf(err) != pause {
+		if transport.RetryAfterOf(err) != pause {
 			t.Errorf("the error does not say %s", pause)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
@@ -26,9 +26,9 @@ type Status struct {
 	Store     StoreStatus
 	// Findings are the last word on every node and address, those that left a short while ago
 	// included, sorted by node and address.
-	Findings []findings.Finding
+	Findings []explain.Finding
 	// Cycles are the newest reads and changes, newest first.
-	Cycles []findings.Cycle
+	Cycles []explain.Cycle
 }
 
 // StoreStatus is how loading and writing goes.
@@ -180,7 +180,7 @@ func stagesOf(f Facts) Stages {
 	return stages
 }
 
-func cycleOf(c findings.Cycle) Cycle {
+func cycleOf(c explain.Cycle) Cycle {
 	cycle := Cycle{
 		At: stamp(c.At), DurationSeconds: seconds(c.Took), Writes: c.Writes, Repeats: c.Repeats, Error: words(c.Err),
 		Added: addresses(c.Added), Removed: addresses(c.Removed), Changed: addresses(c.Changed),

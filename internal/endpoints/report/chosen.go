@@ -3,7 +3,7 @@ package report
 import (
 	"slices"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
@@ -74,7 +74,7 @@ func chosen(s *Status, others guard.Working, before []inventory.Member) (*Status
 
 // differing is the finding about an endpoint that the target publishes in another state
 // than the group decided.
-func differing(f findings.Finding, state inventory.State, checks inventory.Streak, alone bool) findings.Finding {
+func differing(f explain.Finding, state inventory.State, checks inventory.Streak, alone bool) explain.Finding {
 	f.State, f.Reason = state, inventory.ProbePending
 	if alone || !checks.Known() {
 		f.Message = "not published"

@@ -3,7 +3,7 @@ package report
 import (
 	"fmt"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
@@ -40,7 +40,7 @@ func (c nodeCount) and(other nodeCount) nodeCount {
 
 // countFindings counts the nodes of which a document would be made. What it says of a
 // node holds for all its entries.
-func countFindings(found []findings.Finding, health inventory.Health) nodeCount {
+func countFindings(found []explain.Finding, health inventory.Health) nodeCount {
 	type nodeState struct{ unready, failing bool }
 	nodes := make(map[inventory.Identity]nodeState)
 	for i := range found {

@@ -8,7 +8,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // DecidedBy is a document whose fields the messages of a target name.
@@ -48,15 +48,15 @@ func (s *survey) decidedBy(t *assign.Assignment) []DecidedBy {
 
 // OfVariables reports whether texts leave the name of the pool out: variables say what is
 // filled, or it is not known yet.
-func (d *Document) OfVariables() bool { return d.Service.Spelling == spelling.Variables }
+func (d *Document) OfVariables() bool { return d.Service.Spelling == naming.Variables }
 
 // Names is how texts that are added to the document name settings. Where the pool is
 // empty they are those of the whole document.
-func (d *Document) Names(pool string) spelling.Names {
+func (d *Document) Names(pool string) naming.Names {
 	if d.OfVariables() {
-		return spelling.Names{}
+		return naming.Names{}
 	}
-	names := spelling.Names{Spelling: d.Service.Spelling, Target: d.Service.Namespace + "/" + d.Service.Name}
+	names := naming.Names{Spelling: d.Service.Spelling, Target: d.Service.Namespace + "/" + d.Service.Name}
 	for _, p := range d.Pools {
 		if len(d.Pools) == 1 || p.Name == cmp.Or(pool, d.Pool) {
 			names.Pool, names.CheckBy = p.Name, p.HealthCheckBy

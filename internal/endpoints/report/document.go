@@ -3,9 +3,9 @@ package report
 import (
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // APIVersion is the version of the document's form. Fields may be added to it;
@@ -107,7 +107,7 @@ type Removal struct {
 }
 
 // String is a sentence without a full stop.
-func (r Removal) String() string { return findings.PendingRemoval(guard.Removal(r)) }
+func (r Removal) String() string { return explain.PendingRemoval(guard.Removal(r)) }
 
 // Election says which replica leads.
 type Election struct {
@@ -132,7 +132,7 @@ type Service struct {
 	Name      string   `json:"name"`
 	Slices    []string `json:"slices"`
 	// Spelling is how the messages spell settings. It is left out for Variables.
-	Spelling spelling.Spelling `json:"spelling,omitzero"`
+	Spelling naming.Spelling `json:"spelling,omitzero"`
 }
 
 // SourceState says how reading goes.

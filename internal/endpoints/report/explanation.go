@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // Explanation is GET /api/v1/explain: what is known of a node or an address in every
@@ -28,7 +28,7 @@ type ExplainedService struct {
 	Service   string    `json:"service"`
 	Condition Condition `json:"condition"`
 	// Spelling is how the messages spell settings.
-	Spelling spelling.Spelling `json:"spelling,omitzero"`
+	Spelling naming.Spelling `json:"spelling,omitzero"`
 	// Nodes are the entries about the subject, as in the target's Document.
 	Nodes []Node `json:"nodes"`
 }
@@ -99,7 +99,7 @@ func (p *part) find(subject string, found map[*choice][]Node) []Node {
 	for i := range nodes {
 		n := &nodes[i]
 		n.Pool = p.use.Pool
-		if p.facts.Target.Names.Spelling == spelling.Variables {
+		if p.facts.Target.Names.Spelling == naming.Variables {
 			continue
 		}
 		n.Decisions = slices.Clone(n.Decisions)

@@ -6,11 +6,11 @@ import (
 	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
-// naming is a pool whose nodes and mode tell of settings.
-func naming(t *testing.T) *report.Status {
+// nodesAndMode is a pool whose nodes and mode tell of settings.
+func nodesAndMode(t *testing.T) *report.Status {
 	const text = "HEALTH_CHECK_MODE=off, MAX_REMOVAL_PERCENT=50"
 	status := good(t)
 	status.Verdict.Message, status.Findings[0].Message = text, text
@@ -23,15 +23,15 @@ func naming(t *testing.T) *report.Status {
 func TestContract117TheDocumentNamesWhoDecidedTheCheck(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		by, checkBy spelling.Kind
+		by, checkBy naming.Kind
 		want        string
 	}{
-		"a binding":                {spelling.Binding, spelling.Pool, "EndpointPool blue spec.healthCheck.mode=None"},
-		"a binding with a check":   {spelling.Binding, spelling.Binding, "EndpointBinding shop/web spec.healthCheck.mode=None"},
-		"annotations":              {spelling.Service, spelling.Pool, "EndpointPool blue spec.healthCheck.mode=None"},
-		"annotations with a check": {spelling.Service, spelling.Service, "Service shop/web endpoints.ablmnzde.github.io/health-check-mode=None"},
+		"a binding":                {naming.Binding, naming.Pool, "EndpointPool blue spec.healthCheck.mode=None"},
+		"a binding with a check":   {naming.Binding, naming.Binding, "EndpointBinding shop/web spec.healthCheck.mode=None"},
+		"annotations":              {naming.Service, naming.Pool, "EndpointPool blue spec.healthCheck.mode=None"},
+		"annotations with a check": {naming.Service, naming.Service, "Service shop/web endpoints.ablmnzde.github.io/health-check-mode=None"},
 	} {
-		p := newPlatform(t).pool("blue", naming(t)).target("shop", "web", "blue")
+		p := newPlatform(t).pool("blue", nodesAndMode(t)).target("shop", "web", "blue")
 		planned, _ := p.last()
 		planned.Uses[0].By, planned.Uses[0].CheckBy = c.by, c.checkBy
 		want := c.want + ", EndpointPool blue spec.guard.maxRemovalPercent=50"
@@ -64,7 +64,7 @@ func TestContract117TheDocumentNamesWhoDecidedTheCheck(t *testing.T) {
 // that whose mode the document tells.
 func TestContract117TheWorstPoolDecidesWhatTheWholeDocumentTells(t *testing.T) {
 	t.Parallel()
-	p := newPlatform(t).pool("blue", naming(t)).pool("green", failing(t)).target("shop", "web", "blue", "green")
+	p := newPlatform(t).pool("blue", nodesAndMode(t)).pool("green", failing(t)).target("shop", "web", "blue", "green")
 	d := p.one("shop", "web")
 	if d.Pool != "green" || d.Message != part(d, "green").Message {
 		t.Fatalf("got pool %q and %q, want green, of which nothing passes", d.Pool, d.Message)
@@ -89,7 +89,7 @@ func part(d *report.Document, name string) (of report.PoolPart) {
 // Contract 117: what an older daemon says is still explained, as far as it tells who decided.
 func TestContract117ADocumentWithoutTheNameIsNamedAsFarAsItSays(t *testing.T) {
 	t.Parallel()
-	d := &report.Document{Service: report.Service{Namespace: "shop", Name: "web", Spelling: spelling.Fields}, Pools: []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue"}}}}
+	d := &report.Document{Service: report.Service{Namespace: "shop", Name: "web", Spelling: naming.Fields}, Pools: []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue"}}}}
 	if got := d.Names("").Of("HEALTH_CHECK_PATH, HEALTH_CHECK_FALL"); got != "spec.healthCheck.path, EndpointPool blue spec.healthCheck.fall" {
 		t.Errorf("got %q", got)
 	}

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 	"slices"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
@@ -19,7 +19,7 @@ func nodesOf(s *Status) []Node {
 			zones[m.Address] = m.Zone
 		}
 	}
-	trail := findings.Trail(s.Source.Decisions, s.Verdict.Decisions, s.Health)
+	trail := explain.Trail(s.Source.Decisions, s.Verdict.Decisions, s.Health)
 	for found := s.Findings; len(found) > 0; {
 		end := 1
 		for end < len(found) && sameSubject(found[end].Decision, found[0].Decision) {
@@ -66,10 +66,10 @@ func about(subject inventory.Decision, trail []inventory.Decision) (said, rest [
 
 // deal gives each entry of a node what was said of its address, and returns the
 // others: what was said of the node, and of addresses without an entry.
-func deal(said []inventory.Decision, entries []findings.Finding) (own [][]inventory.Decision, others []inventory.Decision) {
+func deal(said []inventory.Decision, entries []explain.Finding) (own [][]inventory.Decision, others []inventory.Decision) {
 	own = make([][]inventory.Decision, len(entries))
 	for _, d := range said {
-		i, ok := slices.BinarySearchFunc(entries, d.Address, func(f findings.Finding, addr netip.Addr) int { return f.Address.Compare(addr) })
+		i, ok := slices.BinarySearchFunc(entries, d.Address, func(f explain.Finding, addr netip.Addr) int { return f.Address.Compare(addr) })
 		if !ok {
 			others = append(others, d)
 			continue
@@ -80,7 +80,7 @@ func deal(said []inventory.Decision, entries []findings.Finding) (own [][]invent
 }
 
 // nodeOf makes the entry of one finding, without its trail.
-func nodeOf(f findings.Finding, zone string, health inventory.Health) Node {
+func nodeOf(f explain.Finding, zone string, health inventory.Health) Node {
 	n := Node{
 		Name: f.Node.Name, ID: f.Node.ID, Zone: zone,
 		State: f.State.String(), Reason: string(f.Reason), Message: f.Text(), Since: stamp(f.Since),
@@ -97,7 +97,7 @@ func nodeOf(f findings.Finding, zone string, health inventory.Health) Node {
 
 // checksOf returns the checks of the address of a finding, unless they were another
 // node's.
-func checksOf(f findings.Finding, health inventory.Health) (inventory.Streak, bool) {
+func checksOf(f explain.Finding, health inventory.Health) (inventory.Streak, bool) {
 	if f.Stage != inventory.StageGuard || f.Reason == inventory.Gone {
 		return inventory.Streak{}, false
 	}
@@ -126,7 +126,7 @@ const mostOthers = 20
 // decisionsOf makes the trail of an entry of what was said of the other addresses
 // of its node before the guard, of its own address, and of the others by the
 // guard. The last word is in it even where no stage has said it yet.
-func decisionsOf(f findings.Finding, own, others []inventory.Decision) []Decision {
+func decisionsOf(f explain.Finding, own, others []inventory.Decision) []Decision {
 	left := 0
 	if len(others) > mostOthers {
 		left, others = len(others)-mostOthers, others[:mostOthers]

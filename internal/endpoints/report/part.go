@@ -8,10 +8,10 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // UseState is what becomes of what a target takes from a pool.
@@ -46,7 +46,7 @@ type PoolPart struct {
 	PoolUse
 	// HealthCheckBy is the kind of what says how endpoints are checked: the pool, the
 	// binding, or the Service by its annotations.
-	HealthCheckBy spelling.Kind `json:"healthCheckBy,omitempty"`
+	HealthCheckBy naming.Kind `json:"healthCheckBy,omitempty"`
 	// PoolState is that of this pool alone. Where the pool fails open while another pool
 	// of the Service works, failing open does not apply here: the mode is Publish, and
 	// Message says so.
@@ -187,7 +187,7 @@ func (d *Document) join(other *Document) {
 // newest leaves the newest cycles, newest first.
 func (d *Document) newest() {
 	slices.SortStableFunc(d.Cycles, func(a, b Cycle) int { return b.At.Compare(a.At) })
-	d.Cycles = d.Cycles[:min(len(d.Cycles), findings.MaxCycles)]
+	d.Cycles = d.Cycles[:min(len(d.Cycles), explain.MaxCycles)]
 }
 
 // name says of which pool the document is, and its nodes.

@@ -17,13 +17,13 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // platform is what a process that fills many Services has come to.
@@ -56,7 +56,7 @@ func (p *platform) pool(name string, status *report.Status) *platform {
 	p.groups[name], p.states[name] = key, status
 	s.Groups = append(s.Groups, controller.Group{Group: key, State: &controller.GroupState{
 		Outcome:   pool.Outcome{At: status.At, Decided: true, Verdict: &status.Verdict, Health: status.Health, Source: status.Source},
-		ModeSince: status.ModeSince, Findings: func() []findings.Finding { return status.Findings },
+		ModeSince: status.ModeSince, Findings: func() []explain.Finding { return status.Findings },
 	}})
 	return p
 }
@@ -97,7 +97,7 @@ func (p *platform) target(namespace, service string, pools ...string) *platform 
 	t := assign.Assignment{Key: assign.Key{Namespace: namespace, Service: service}}
 	var runs controller.ServiceState
 	for _, name := range pools {
-		t.Uses = append(t.Uses, assign.PoolUse{Use: assign.Use{Group: p.groups[name], By: spelling.Binding, CheckBy: spelling.Pool}, State: assign.Active})
+		t.Uses = append(t.Uses, assign.PoolUse{Use: assign.Use{Group: p.groups[name], By: naming.Binding, CheckBy: naming.Pool}, State: assign.Active})
 		of := target
 		of.Namespace, of.Service, of.Pool, of.SliceName = namespace, service, name, service+"."+name
 		state := publish.State{Service: p.states[name].State.Service}
@@ -238,7 +238,7 @@ func TestContract48AnEndpointIsShownAsTheTargetPublishesIt(t *testing.T) {
 	started := func() *report.Status { // what was published before a restart, and not checked since
 		s := *good(t)
 		s.Verdict = guard.Decide(guard.Input{Now: s.At, Memory: guard.Recover(s.Verdict.Members, s.At)}, guard.Policy{Rise: 1, Fall: 1, Interval: time.Second, FailOpen: true})
-		s.Health, s.Findings = inventory.Health{}, findings.Findings(nil, nil, s.Verdict, s.At, s.At)
+		s.Health, s.Findings = inventory.Health{}, explain.Findings(nil, nil, s.Verdict, s.At, s.At)
 		return &s
 	}
 	fresh := func() *report.Status { // fails since it is there
@@ -386,7 +386,7 @@ func ofVariables(t testing.TB, status *report.Status) *platform {
 	p := newPlatform(t).pool("remote", status).target("default", "web", "remote")
 	p.Only, p.Snapshot.Documents.Variables = assign.Key{Namespace: "default", Service: "web"}, true
 	planned, runs := p.last()
-	planned.Uses[0].By, planned.Uses[0].CheckBy, runs.Fills[0].Target.Pool = spelling.Environment, spelling.Environment, ""
+	planned.Uses[0].By, planned.Uses[0].CheckBy, runs.Fills[0].Target.Pool = naming.Environment, naming.Environment, ""
 	return p
 }
 

@@ -16,12 +16,12 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // schemaPath is the schema of the document that users get, servicesPath that of the list.
@@ -113,9 +113,9 @@ func TestEveryDocumentFitsTheSchema(t *testing.T) {
 			w.state.Beside = []publish.Beside{{Name: "web-abcde", Message: "is mirrored"}}
 			status := *w.assess(t)
 			status.Source.Next, status.Source.LastErr, status.Store.LastWrite = time.Now(), errors.New("boom"), time.Now()
-			status.Cycles = []findings.Cycle{{At: time.Now(), Took: time.Second, Writes: 1, Added: []netip.Addr{ip(1)}}, {Err: errors.New("boom"), Repeats: 7}, {
-				Inventory: &findings.Inventory{Rejected: guard.NoNodes}, Mode: &findings.ModeChange{To: guard.Hold, Cause: guard.NoNodes, Message: "no node"},
-				States: []findings.StateChange{{Address: ip(1), To: inventory.StateDown, Reason: inventory.ProbeRefused}}, MoreStates: 2,
+			status.Cycles = []explain.Cycle{{At: time.Now(), Took: time.Second, Writes: 1, Added: []netip.Addr{ip(1)}}, {Err: errors.New("boom"), Repeats: 7}, {
+				Inventory: &explain.Inventory{Rejected: guard.NoNodes}, Mode: &explain.ModeChange{To: guard.Hold, Cause: guard.NoNodes, Message: "no node"},
+				States: []explain.StateChange{{Address: ip(1), To: inventory.StateDown, Reason: inventory.ProbeRefused}}, MoreStates: 2,
 			}}
 			f := facts(&status)
 			f.Warnings = []string{"odd"}
@@ -214,8 +214,8 @@ func TestTheSchemaListsEveryWord(t *testing.T) {
 		"state":         {node["state"].Enum, []string{inventory.StateReady.String(), inventory.StateDraining.String(), inventory.StateDown.String(), inventory.Absent.String()}},
 		"outcome":       {schema.Defs["healthCheck"].Properties["outcome"].Enum, []string{inventory.Pass.String(), inventory.Refused.String(), inventory.Silent.String(), inventory.LocalError.String()}},
 		"stage":         {decision["stage"].Enum, []string{string(inventory.StageSource), string(inventory.StageFilter), string(inventory.StageHealth), string(inventory.StageGuard)}},
-		"healthCheckBy": {schema.Defs["poolPart"].Properties["healthCheckBy"].Enum, []string{string(spelling.Pool), string(spelling.Binding), string(spelling.Service), string(spelling.Environment)}},
-		"spelling":      {schema.Defs["service"].Properties["spelling"].Enum, []string{spelling.Fields.String(), spelling.Annotations.String()}},
+		"healthCheckBy": {schema.Defs["poolPart"].Properties["healthCheckBy"].Enum, []string{string(naming.Pool), string(naming.Binding), string(naming.Service), string(naming.Environment)}},
+		"spelling":      {schema.Defs["service"].Properties["spelling"].Enum, []string{naming.Fields.String(), naming.Annotations.String()}},
 		"problem":       {schema.Defs["problem"].Properties["kind"].Enum, []string{string(publish.ServiceMissing), string(publish.ServiceDeleting), string(publish.ServiceHasSelector), string(publish.ServiceExternalName), string(publish.PortMismatch)}},
 	} {
 		if !slices.Equal(test.got, test.want) {

@@ -1,11 +1,11 @@
 package report
 
-import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 
 // spell names settings in every message of the document as the target's readers do.
 // Names, addresses and values of closed lists are left alone.
-func (d *Document) spell(names spelling.Names) {
-	if names.Spelling == spelling.Variables {
+func (d *Document) spell(names naming.Names) {
+	if names.Spelling == naming.Variables {
 		return
 	}
 	messages := []*string{&d.Message, &d.Source.LastError, &d.Store.LastError, &d.Store.LoadError, &d.Store.WriteError}
@@ -29,7 +29,7 @@ func (d *Document) spell(names spelling.Names) {
 }
 
 // spell does so with one entry.
-func (n *Node) spell(names spelling.Names) {
+func (n *Node) spell(names naming.Names) {
 	n.Message = names.Of(n.Message)
 	if n.HealthCheck != nil {
 		n.HealthCheck.Message = names.Of(n.HealthCheck.Message)
@@ -40,7 +40,7 @@ func (n *Node) spell(names spelling.Names) {
 }
 
 // spelled returns a list of messages in other words; the list is left as it is.
-func spelled(names spelling.Names, messages []string) []string {
+func spelled(names naming.Names, messages []string) []string {
 	if messages == nil {
 		return nil
 	}

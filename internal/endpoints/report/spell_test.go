@@ -10,18 +10,18 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/findings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // namesVariable finds a variable in any text of a document.
 var namesVariable = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+\b`)
 
 // full is a document every message of which names a setting.
-func full(t *testing.T, spelled spelling.Spelling) (report.Facts, *report.Document) {
+func full(t *testing.T, spelled naming.Spelling) (report.Facts, *report.Document) {
 	t.Helper()
 	const says = "see HEALTH_CHECK_FALL=3"
 	w := newWorld(3).publish()
@@ -29,7 +29,7 @@ func full(t *testing.T, spelled spelling.Spelling) (report.Facts, *report.Docume
 	status.Verdict.Message, status.Problem = says, publish.Problem{Kind: publish.PortMismatch, Message: says}
 	status.Source.LastErr, status.Store.LoadErr, status.Store.WriteErr = errors.New(says), errors.New(says), errors.New(says)
 	status.State.Refused, status.State.Beside = []publish.Refusal{{Name: "a", Message: says}}, []publish.Beside{{Name: "b", Message: says}}
-	status.Cycles = []findings.Cycle{{Err: errors.New(says)}}
+	status.Cycles = []explain.Cycle{{Err: errors.New(says)}}
 	health := map[netip.Addr]inventory.Streak{}
 	for addr, streak := range status.Health.All() {
 		streak.Last.Message = says
@@ -49,7 +49,7 @@ func full(t *testing.T, spelled spelling.Spelling) (report.Facts, *report.Docume
 
 func TestNoMessageOfADocumentNamesAVariableThatItsReaderDoesNotHave(t *testing.T) {
 	t.Parallel()
-	for _, spelled := range []spelling.Spelling{spelling.Fields, spelling.Annotations} {
+	for _, spelled := range []naming.Spelling{naming.Fields, naming.Annotations} {
 		f, d := full(t, spelled)
 		text, err := json.Marshal(d)
 		if err != nil {
@@ -73,7 +73,7 @@ func TestNoMessageOfADocumentNamesAVariableThatItsReaderDoesNotHave(t *testing.T
 
 func TestATargetOfVariablesIsSpelledAsBefore(t *testing.T) {
 	t.Parallel()
-	_, d := full(t, spelling.Variables)
+	_, d := full(t, naming.Variables)
 	text, err := json.Marshal(d)
 	if err != nil {
 		t.Fatal(err)

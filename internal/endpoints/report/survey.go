@@ -8,7 +8,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // Process is what is known of a process that fills Services.
@@ -54,7 +54,7 @@ type surveyedGroup struct {
 	targets int
 	summed  bool
 	// names is how messages about it name settings.
-	names spelling.Names
+	names naming.Names
 	// status is the group's part of a status; it is shared.
 	status Status
 	stages Stages

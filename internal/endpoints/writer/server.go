@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // Server is what is known of the API server, for all outboxes whose writes go there.
@@ -62,7 +62,7 @@ func (u *outage) begin(result Result, now time.Time, random func() float64) {
 		u.failures++
 		u.since = now
 	}
-	if wait := wire.RetryAfterOf(result.Err); wait > 0 {
+	if wait := transport.RetryAfterOf(result.Err); wait > 0 {
 		u.asked = later(u.asked, now.Add(wait))
 		u.until = later(u.until, u.asked)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // bootstrapCommand prints what an Envoy starts from.
@@ -54,7 +54,7 @@ const mostConnections = 50_000
 
 // bootstrapping is a bootstrap as flags say it.
 type bootstrapping struct {
-	of                         resources.Bootstrap
+	of                         envoyconfig.Bootstrap
 	server, admin, health, out string
 	// certificates are folders of certificates of listeners, by name.
 	certificates map[string]string
@@ -73,7 +73,7 @@ func (p Program) bootstrap(b *bootstrapping) error {
 		return err
 	}
 	if b.out == "" {
-		_, err := p.Stdout.Write(files[resources.BootstrapFile])
+		_, err := p.Stdout.Write(files[envoyconfig.BootstrapFile])
 		return err
 	}
 	if err := writeFiles(b.out, files); err != nil {
@@ -89,14 +89,14 @@ func writeFiles(folder string, files map[string][]byte) error {
 		return err
 	}
 	for name, text := range files {
-		if name == resources.BootstrapFile {
+		if name == envoyconfig.BootstrapFile {
 			continue
 		}
 		if err := replace(filepath.Join(folder, name), text); err != nil {
 			return err
 		}
 	}
-	return replace(filepath.Join(folder, resources.BootstrapFile), files[resources.BootstrapFile])
+	return replace(filepath.Join(folder, envoyconfig.BootstrapFile), files[envoyconfig.BootstrapFile])
 }
 
 // replace writes a file as a whole.
@@ -124,11 +124,11 @@ func addCertificates(files map[string][]byte, certificates map[string]string, ou
 		if len(content.IsDNS1123Subdomain(name)) > 0 || !filepath.IsAbs(folder) {
 			return fmt.Errorf("--listener-certificate=%s=%s is no name of a certificate and path of a folder; write for example shop-tls=/tls/shop", name, folder)
 		}
-		text, err := resources.ListenerSecret(name, folder)
+		text, err := envoyconfig.ListenerSecret(name, folder)
 		if err != nil {
 			return err
 		}
-		files[resources.PodSecretFile(name)] = text
+		files[envoyconfig.PodSecretFile(name)] = text
 	}
 	return nil
 }

@@ -16,9 +16,9 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // noSuchName is what check asks for: the right is there when the answer is that the
@@ -58,7 +58,7 @@ func (p Program) check(ctx context.Context, c settings.Views) bool {
 	say := func(what string, err error) {
 		if err != nil {
 			sound = false
-			fmt.Fprintln(p.Stdout, wire.Printable(fmt.Sprintf("FAIL  %s: %v", what, err)))
+			fmt.Fprintln(p.Stdout, transport.Printable(fmt.Sprintf("FAIL  %s: %v", what, err)))
 			return
 		}
 		fmt.Fprintf(p.Stdout, "ok    %s\n", what)

@@ -15,8 +15,8 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // explainCommand answers why an address is, or is not, behind a Service.
@@ -105,7 +105,7 @@ func (a *asking) explain(ctx context.Context, c settings.Views, address netip.Ad
 		found = true
 		key := join.Key{Namespace: one.Namespace, Name: one.Service}
 		for _, text := range join.Explain(address, one, known[key], of[key], c.Cluster.Selects) {
-			fmt.Fprintln(a.Stdout, wire.Printable(fmt.Sprintf("%s/%s: %s", one.Namespace, one.Name, text)))
+			fmt.Fprintln(a.Stdout, transport.Printable(fmt.Sprintf("%s/%s: %s", one.Namespace, one.Name, text)))
 		}
 	}
 	if !found {

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // explainClient says of a client of xDS what it was sent, and what it said to that.
@@ -88,7 +88,7 @@ func describe(s *xds.Stream) string {
 }
 
 func (a *asking) say(format string, args ...any) {
-	fmt.Fprintln(a.Stdout, wire.Printable(fmt.Sprintf(format, args...)))
+	fmt.Fprintln(a.Stdout, transport.Printable(fmt.Sprintf(format, args...)))
 }
 
 // streams asks for the clients of xDS.

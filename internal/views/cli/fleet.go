@@ -10,7 +10,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 )
 
 // requestsPerSecond bounds the requests of the operator: that many fleets take a few
@@ -49,7 +49,7 @@ func (p Program) fleet(ctx context.Context, c settings.Views) error {
 	access.QPS, access.Burst = requestsPerSecond, 2*requestsPerSecond
 	options := fleet.Options{
 		Access: access, Namespaces: c.Fleet.Namespaces, MetricsAddress: c.Stream.MetricsAddress.String(),
-		Children: children.Settings{EnvoyImage: c.Fleet.EnvoyImage, DrainImage: c.Fleet.Image},
+		Children: manifests.Settings{EnvoyImage: c.Fleet.EnvoyImage, DrainImage: c.Fleet.Image},
 		Logger:   logr.FromSlogHandler(log.Handler()),
 	}
 	options.Children.Host, options.Children.Port = c.Fleet.HostPort()

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
@@ -126,7 +126,7 @@ func (p *printer) line(kind views.EventType, one []byte) error {
 	columns := p.columns(o)
 	names, cells := make([]string, len(columns)), make([]string, len(columns))
 	for i, c := range columns {
-		names[i], cells[i] = c[0], wire.Printable(dash(c[1]))
+		names[i], cells[i] = c[0], transport.Printable(dash(c[1]))
 	}
 	if p.watch {
 		names, cells = append([]string{"EVENT"}, names...), append([]string{string(kind)}, cells...)

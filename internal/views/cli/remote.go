@@ -13,7 +13,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
@@ -57,8 +57,8 @@ func newRemote(a *asking) (*remote, error) {
 	if a.tokenFile != "" && address.Scheme != "https" && !strings.HasPrefix(address.Host, "127.") && address.Hostname() != "localhost" {
 		return nil, errors.New("a token is not sent without TLS; give --server an address of scheme https")
 	}
-	transport := &http.Transport{TLSClientConfig: config, Proxy: wire.ProxyFromEnvironment, ForceAttemptHTTP2: true}
-	return &remote{asking: a, address: strings.TrimSuffix(a.server, "/"), client: &http.Client{Transport: transport}}, nil
+	over := &http.Transport{TLSClientConfig: config, Proxy: transport.ProxyFromEnvironment, ForceAttemptHTTP2: true}
+	return &remote{asking: a, address: strings.TrimSuffix(a.server, "/"), client: &http.Client{Transport: over}}, nil
 }
 
 // token is that of this client, read anew for each request.

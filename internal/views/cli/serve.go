@@ -15,10 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/watch"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // serveCommand serves the views until it is told to stop.
@@ -118,7 +118,7 @@ func (s *serving) buildHealth(version string) error {
 	s.health = &http.Server{
 		Handler:           stream.Health(s.source.Cache(), s.source.Trouble, s.opens, scrape),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second, IdleTimeout: time.Minute,
-		MaxHeaderBytes: 16 << 10, ConnState: wire.NewRoom(64, 0, 0).Note, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		MaxHeaderBytes: 16 << 10, ConnState: transport.NewRoom(64, 0, 0).Note, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // buildXDS makes the server of xDS from the configuration, if there is to be one.
@@ -58,8 +58,8 @@ func tlsFiles(c settings.Views) stream.TLS {
 }
 
 // xdsSettings are how proxies treat requests. The configuration bounds each number.
-func xdsSettings(c settings.ViewsXDS) resources.Settings {
-	return resources.Settings{
+func xdsSettings(c settings.ViewsXDS) envoyconfig.Settings {
+	return envoyconfig.Settings{
 		ConnectTimeout: c.ConnectTimeout, IdleTimeout: c.IdleTimeout, RequestTimeout: c.RequestTimeout, TryTimeout: c.TryTimeout,
 		StreamIdleTimeout: c.StreamIdleTimeout, Retries: uint32(c.Retries), RetryGatewayErrors: c.RetryGatewayErrors, BufferBytes: uint32(c.BufferBytes),
 		EjectAfter: uint32(c.EjectAfter), EjectionTime: c.EjectionTime, MaxEjectionPercent: uint32(c.MaxEjectionPercent),

@@ -13,9 +13,9 @@ import (
 	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 const (
@@ -28,21 +28,21 @@ const (
 
 // answer is what a replica says.
 type answer struct {
-	Streams []resources.Following   `json:"streams"`
-	Objects []resources.ObjectState `json:"objects"`
+	Streams []envoyconfig.Following   `json:"streams"`
+	Objects []envoyconfig.ObjectState `json:"objects"`
 }
 
 // streamOf is a stream as a replica says it.
-func streamOf(s *resources.Following) children.Stream {
+func streamOf(s *envoyconfig.Following) manifests.Stream {
 	var all []string
 	for _, r := range s.Rejected {
 		all = append(all, r.Type+": "+r.Text)
 	}
-	return children.Stream{Pod: s.Node, Since: s.Since, Generation: s.Generation, Rejected: shown(strings.Join(all, "; "))}
+	return manifests.Stream{Pod: s.Node, Since: s.Since, Generation: s.Generation, Rejected: shown(strings.Join(all, "; "))}
 }
 
 // printable is what a replica says of an object, with texts that may be shown.
-func printable(o resources.ObjectState) resources.ObjectState {
+func printable(o envoyconfig.ObjectState) envoyconfig.ObjectState {
 	o.Problem = shown(o.Problem)
 	for i := range o.Unresolved {
 		o.Unresolved[i].Text = shown(o.Unresolved[i].Text)
@@ -53,7 +53,7 @@ func printable(o resources.ObjectState) resources.ObjectState {
 	return o
 }
 
-func shown(text string) string { return wire.Cut(wire.Printable(text), longestText) }
+func shown(text string) string { return transport.Cut(transport.Printable(text), longestText) }
 
 // asker asks replicas in one round.
 type asker struct {

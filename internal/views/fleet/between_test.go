@@ -12,7 +12,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 )
 
 // between makes a foreign object in the moment between the operator's look and its write.
@@ -33,7 +33,7 @@ func between(t *testing.T, w *world) {
 		}
 	}
 	wanted := func(e *v1alpha1.Envoy) client.Object {
-		all, err := children.Of(e, children.Settings{Host: "views.infra", Port: 18000}, nil)
+		all, err := manifests.Of(e, manifests.Settings{Host: "views.infra", Port: 18000}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

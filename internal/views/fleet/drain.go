@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // DrainOptions say how an Envoy is drained.
@@ -141,7 +141,7 @@ func count(text []byte) (Active, error) {
 // without reports whether a statistic does not count: those of Envoy's own pages, and of a
 // listener those for each thread, which are there once for all threads, too.
 func without(name string) bool {
-	return strings.Contains(name, ".worker_") || slices.ContainsFunc([]string{"admin", resources.HealthName}, func(page string) bool {
+	return strings.Contains(name, ".worker_") || slices.ContainsFunc([]string{"admin", envoyconfig.HealthName}, func(page string) bool {
 		return strings.HasPrefix(name, "http."+page+".") || strings.HasPrefix(name, "listener."+page+".")
 	})
 }

@@ -7,16 +7,16 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 )
 
 // Write makes one object of an Envoy what it is to be.
-func Write(ctx context.Context, with client.Client, e *v1alpha1.Envoy, wanted client.Object) (*children.Problem, error) {
+func Write(ctx context.Context, with client.Client, e *v1alpha1.Envoy, wanted client.Object) (*manifests.Problem, error) {
 	return (&reconciler{client: with, live: with}).write(ctx, e, wanted)
 }
 
 // Pods are those of an Envoy, with what each waits for.
-func Pods(ctx context.Context, with client.Client, e *v1alpha1.Envoy) ([]children.Pod, error) {
+func Pods(ctx context.Context, with client.Client, e *v1alpha1.Envoy) ([]manifests.Pod, error) {
 	all, err := (&reconciler{client: with}).pods(ctx, e)
 	return states(all), err
 }

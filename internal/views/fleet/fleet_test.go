@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 )
 
 // TestFleets has one API server for all.
@@ -112,10 +112,10 @@ func changes(t *testing.T, w *world) {
 	other := strings.Replace(digest, "envoyproxy", "example.com", 1)
 	w.change(t, namespace, "edge", func(e *v1alpha1.Envoy) {
 		e.Spec.Image, e.Spec.Listeners = other, e.Spec.Listeners[:1]
-		e.Spec.PodTemplate.Labels = map[string]string{"team": "shop", children.EnvoyLabel: "other"}
+		e.Spec.PodTemplate.Labels = map[string]string{"team": "shop", manifests.EnvoyLabel: "other"}
 	})
 	d := w.deployment(t, namespace, "edge", func(d *appsv1.Deployment) bool { return d.Spec.Template.Spec.Containers[0].Image == other })
-	if got := d.Spec.Template.Labels; got["team"] != "shop" || got[children.EnvoyLabel] != "edge" {
+	if got := d.Spec.Template.Labels; got["team"] != "shop" || got[manifests.EnvoyLabel] != "edge" {
 		t.Errorf("labels of Pods: got %v", got)
 	}
 	w.service(t, namespace, "a port that goes", func(s *corev1.Service) bool { return len(s.Spec.Ports) == 1 })
@@ -138,7 +138,7 @@ func changes(t *testing.T, w *world) {
 	if err := w.client.Patch(t.Context(), before, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":null}}`))); err != nil {
 		t.Fatal(err)
 	}
-	w.service(t, namespace, "its labels come back", func(s *corev1.Service) bool { return s.UID == before.UID && s.Labels[children.EnvoyLabel] == "edge" })
+	w.service(t, namespace, "its labels come back", func(s *corev1.Service) bool { return s.UID == before.UID && s.Labels[manifests.EnvoyLabel] == "edge" })
 }
 
 // service waits until the Service edge is so.
@@ -235,7 +235,7 @@ func bootstraps(t *testing.T, w *world) {
 	e := parse(t, theirs)
 	e.SetNamespace(namespace)
 	w.make(t, e)
-	old := w.pods(t, namespace, "edge-envoy", 3)[0].Annotations[children.BootstrapAnnotation]
+	old := w.pods(t, namespace, "edge-envoy", 3)[0].Annotations[manifests.BootstrapAnnotation]
 	w.change(t, namespace, "edge-envoy", func(e *v1alpha1.Envoy) { e.Spec.XDS.Host = "other.default" })
 	files := &corev1.ConfigMap{}
 	await(t, "the new bootstrap is there", func() string {
@@ -245,13 +245,13 @@ func bootstraps(t *testing.T, w *world) {
 		}
 		return ""
 	})
-	if text := files.Data[children.FileOf(old)]; !strings.Contains(text, "xds-service.default") {
+	if text := files.Data[manifests.FileOf(old)]; !strings.Contains(text, "xds-service.default") {
 		t.Errorf("the bootstrap of Pods that still run is gone: %v", files.Data)
 	}
 	d := w.deployment(t, namespace, "envoy-1", func(d *appsv1.Deployment) bool {
-		return d.Spec.Template.Annotations[children.BootstrapAnnotation] != old
+		return d.Spec.Template.Annotations[manifests.BootstrapAnnotation] != old
 	})
-	if hash := d.Spec.Template.Annotations[children.BootstrapAnnotation]; files.Data[children.FileOf(hash)] != files.Data["envoy.yaml"] {
+	if hash := d.Spec.Template.Annotations[manifests.BootstrapAnnotation]; files.Data[manifests.FileOf(hash)] != files.Data["envoy.yaml"] {
 		t.Error("new Pods start from something else than envoy.yaml")
 	}
 }
@@ -269,7 +269,7 @@ func foreign(t *testing.T, w *world) {
 	} {
 		// Without a label, where the operator's cache does not have it, and with the
 		// operator's own label.
-		for name, labels := range map[string]map[string]string{"plain": nil, "labelled": {children.EnvoyLabel: "edge"}} {
+		for name, labels := range map[string]map[string]string{"plain": nil, "labelled": {manifests.EnvoyLabel: "edge"}} {
 			namespace := w.namespace(t, fmt.Sprintf("foreign-%d-%s", i, name))
 			theirs, _ := object.DeepCopyObject().(client.Object)
 			theirs.SetNamespace(namespace)
@@ -309,7 +309,7 @@ func shared(t *testing.T, w *world) {
 	second.Spec.Name = "edge"
 	w.make(t, second)
 	w.awaitCondition(t, namespace, "second", v1alpha1.ConditionReady, "False", v1alpha1.ReasonNameTaken)
-	w.deployment(t, namespace, "edge", func(d *appsv1.Deployment) bool { return d.Labels[children.EnvoyLabel] == "edge" })
+	w.deployment(t, namespace, "edge", func(d *appsv1.Deployment) bool { return d.Labels[manifests.EnvoyLabel] == "edge" })
 }
 
 func synced(t *testing.T, w *world) {
@@ -320,8 +320,8 @@ func synced(t *testing.T, w *world) {
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "False", v1alpha1.ReasonNoReadyPod)
 	w.ready(t, pods)
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "False", v1alpha1.ReasonNotConnected)
-	follows := func(generation int64, rejected string) []children.Stream {
-		return []children.Stream{{Pod: pods[0].Name, Generation: 1}, {Pod: pods[1].Name, Generation: generation, Rejected: rejected}}
+	follows := func(generation int64, rejected string) []manifests.Stream {
+		return []manifests.Stream{{Pod: pods[0].Name, Generation: 1}, {Pod: pods[1].Name, Generation: generation, Rejected: rejected}}
 	}
 	w.said.says(t, fleet, follows(1, "")...)
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "True", v1alpha1.ReasonAcknowledged)

@@ -17,22 +17,22 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 )
 
 // TestContract149OfObjectsOfOthersOnlyTheNameIsKept: whoever may write ConfigMaps may give
 // them our label.
 func TestContract149OfObjectsOfOthersOnlyTheNameIsKept(t *testing.T) {
-	labels := map[string]string{children.EnvoyLabel: "edge", "other": strings.Repeat("l", 1000)}
+	labels := map[string]string{manifests.EnvoyLabel: "edge", "other": strings.Repeat("l", 1000)}
 	long := map[string]string{"other": strings.Repeat("a", 1000)}
 	about := metav1.ObjectMeta{Namespace: "shop", Name: "edge", UID: "u", ResourceVersion: "7", Labels: labels, Annotations: long}
-	bare := metav1.ObjectMeta{Namespace: "shop", Name: "edge", UID: "u", ResourceVersion: "7", Labels: map[string]string{children.EnvoyLabel: "edge"}}
+	bare := metav1.ObjectMeta{Namespace: "shop", Name: "edge", UID: "u", ResourceVersion: "7", Labels: map[string]string{manifests.EnvoyLabel: "edge"}}
 	ours := about
 	ours.OwnerReferences = []metav1.OwnerReference{{APIVersion: v1alpha1.GroupVersion().String(), Kind: v1alpha1.KindEnvoy, Name: "edge", Controller: new(true)}}
 	started := about
-	started.Annotations = map[string]string{children.BootstrapAnnotation: "hash", "other": "x"}
+	started.Annotations = map[string]string{manifests.BootstrapAnnotation: "hash", "other": "x"}
 	light := about
-	light.Annotations = map[string]string{children.BootstrapAnnotation: "hash"}
+	light.Annotations = map[string]string{manifests.BootstrapAnnotation: "hash"}
 	for name, one := range map[string]struct{ object, want any }{
 		"a ConfigMap of somebody":  {&corev1.ConfigMap{ObjectMeta: about, Data: long}, &corev1.ConfigMap{ObjectMeta: bare}},
 		"the ConfigMap of a fleet": {&corev1.ConfigMap{ObjectMeta: ours, Data: long}, &corev1.ConfigMap{ObjectMeta: ours, Data: long}},

@@ -21,7 +21,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 )
 
 // metricsOf stands for metrics-server behind the API server: the Pods of one namespace
@@ -176,7 +176,7 @@ func (w *world) follows(t *testing.T, namespace string, want int) {
 	t.Helper()
 	await(t, "all Pods are ready", func() string {
 		list := &corev1.PodList{}
-		if err := w.client.List(t.Context(), list, client.InNamespace(namespace), client.MatchingLabels{children.EnvoyLabel: "edge"}); err != nil {
+		if err := w.client.List(t.Context(), list, client.InNamespace(namespace), client.MatchingLabels{manifests.EnvoyLabel: "edge"}); err != nil {
 			return err.Error()
 		}
 		started := 0

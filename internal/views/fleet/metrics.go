@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 )
 
 // The metrics of fleets, which the conditions of each Envoy say too. The label namespace is
@@ -67,7 +67,7 @@ func (g *Gauges) Collect(out chan<- prometheus.Metric) {
 			out <- prometheus.MustNewConstMetric(conditionMetric, prometheus.GaugeValue, 1, e.Namespace, e.Name, c.Type, string(c.Status))
 		}
 		for state, count := range map[string]int32{
-			"wanted": children.Replicas(e), "available": e.Status.AvailableReplicas, "connected": e.Status.ConnectedReplicas,
+			"wanted": manifests.Replicas(e), "available": e.Status.AvailableReplicas, "connected": e.Status.ConnectedReplicas,
 		} {
 			out <- prometheus.MustNewConstMetric(replicasMetric, prometheus.GaugeValue, float64(count), e.Namespace, e.Name, state)
 		}

@@ -35,7 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 )
 
 // Options are what an operator is made of.
@@ -45,7 +45,7 @@ type Options struct {
 	// Namespaces are those whose Envoys are looked after; none means all.
 	Namespaces []string
 	// Children are what the operator adds to what an Envoy says.
-	Children children.Settings
+	Children manifests.Settings
 	// Streams asks endpoint-views; nil where it is not asked.
 	Streams Watcher
 	// MetricsAddress is where /livez, /readyz and /metrics are; "0" is nowhere.
@@ -62,7 +62,7 @@ type Watcher interface {
 	// which something is new; with "" where that is every fleet.
 	Run(ctx context.Context, changed func(ctx context.Context, fleet string))
 	// Of returns the streams of a fleet.
-	Of(fleet string) children.Streams
+	Of(fleet string) manifests.Streams
 }
 
 const (
@@ -177,7 +177,7 @@ func (o *Operator) follow(ctx context.Context) error {
 
 // caching keeps Envoys, the objects that the operator made, and of all what it looks at.
 func caching(namespaces []string) (cache.Options, error) {
-	requirement, err := labels.NewRequirement(children.EnvoyLabel, selection.Exists, nil)
+	requirement, err := labels.NewRequirement(manifests.EnvoyLabel, selection.Exists, nil)
 	if err != nil {
 		return cache.Options{}, err
 	}
@@ -204,7 +204,7 @@ func lighten(object any) (any, error) {
 		return counted(is), nil
 	case *corev1.Pod:
 		is.ManagedFields, is.Spec = nil, corev1.PodSpec{}
-		is.Annotations = map[string]string{children.BootstrapAnnotation: is.Annotations[children.BootstrapAnnotation]}
+		is.Annotations = map[string]string{manifests.BootstrapAnnotation: is.Annotations[manifests.BootstrapAnnotation]}
 	case client.Object:
 		if by := metav1.GetControllerOf(is); by == nil || by.Kind != v1alpha1.KindEnvoy {
 			return nameOnly(is), nil
@@ -232,6 +232,6 @@ func nameOnly(object client.Object) client.Object {
 	out.SetName(object.GetName())
 	out.SetUID(object.GetUID())
 	out.SetResourceVersion(object.GetResourceVersion())
-	out.SetLabels(map[string]string{children.EnvoyLabel: object.GetLabels()[children.EnvoyLabel]})
+	out.SetLabels(map[string]string{manifests.EnvoyLabel: object.GetLabels()[manifests.EnvoyLabel]})
 	return out
 }

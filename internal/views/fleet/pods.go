@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 )
 
 // longestWords bounds what a condition quotes.
@@ -24,7 +24,7 @@ const longestWords = 1000
 
 // fleetOf is the fleet of a Pod.
 func fleetOf(_ context.Context, pod client.Object) []reconcile.Request {
-	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: pod.GetLabels()[children.EnvoyLabel]}}}
+	return []reconcile.Request{{NamespacedName: types.NamespacedName{Namespace: pod.GetNamespace(), Name: pod.GetLabels()[manifests.EnvoyLabel]}}}
 }
 
 // isOf reports whether an object is the Envoy's.
@@ -34,7 +34,7 @@ func isOf(object metav1.Object, e *v1alpha1.Envoy) bool { return metav1.IsContro
 // fleet is of a ReplicaSet that the Deployment named by the hash in a label of the Pod.
 func (r *reconciler) pods(ctx context.Context, e *v1alpha1.Envoy) ([]corev1.Pod, error) {
 	list := &corev1.PodList{}
-	if err := r.client.List(ctx, list, client.InNamespace(e.Namespace), client.MatchingLabels(children.Selector(e))); err != nil {
+	if err := r.client.List(ctx, list, client.InNamespace(e.Namespace), client.MatchingLabels(manifests.Selector(e))); err != nil {
 		return nil, err
 	}
 	made := slices.DeleteFunc(list.Items, func(pod corev1.Pod) bool {
@@ -46,8 +46,8 @@ func (r *reconciler) pods(ctx context.Context, e *v1alpha1.Envoy) ([]corev1.Pod,
 }
 
 // states are those of the Pods that stay.
-func states(pods []corev1.Pod) []children.Pod {
-	var all []children.Pod
+func states(pods []corev1.Pod) []manifests.Pod {
+	var all []manifests.Pod
 	for i := range pods {
 		if pods[i].DeletionTimestamp == nil {
 			all = append(all, state(&pods[i]))
@@ -56,8 +56,8 @@ func states(pods []corev1.Pod) []children.Pod {
 	return all
 }
 
-func state(pod *corev1.Pod) children.Pod {
-	is := children.Pod{Name: pod.Name}
+func state(pod *corev1.Pod) manifests.Pod {
+	is := manifests.Pod{Name: pod.Name}
 	for _, c := range pod.Status.Conditions {
 		switch {
 		case c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue:
@@ -104,5 +104,5 @@ func trouble(c corev1.ContainerStatus, stays bool) string {
 
 // words are a reason and a message of Kubernetes, or of the program that ended.
 func words(reason, message string) string {
-	return strings.Trim(reason+": "+wire.Cut(wire.Printable(strings.TrimSpace(message)), longestWords), ": ")
+	return strings.Trim(reason+": "+transport.Cut(transport.Printable(strings.TrimSpace(message)), longestWords), ": ")
 }

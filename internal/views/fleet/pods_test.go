@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 )
 
 // listing answers each list with Pods.
@@ -29,7 +29,7 @@ func (l *listing) List(_ context.Context, into client.ObjectList, _ ...client.Li
 // podOf is a Pod with the labels of the fleet edge, which a ReplicaSet controls.
 func podOf(name, kind, controller string) corev1.Pod {
 	pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Name: name, Labels: map[string]string{children.EnvoyLabel: "edge", "pod-template-hash": "5f6b"},
+		Name: name, Labels: map[string]string{manifests.EnvoyLabel: "edge", "pod-template-hash": "5f6b"},
 	}}
 	if kind != "" {
 		pod.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: controller, Controller: new(true)}}

@@ -15,8 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // lookAgain is when a problem is looked at again of which no watch tells: an object that is
@@ -28,7 +28,7 @@ type reconciler struct {
 	client client.Client
 	// live reads past the cache, which knows our objects only, and of an Envoy not all.
 	live     client.Reader
-	settings children.Settings
+	settings manifests.Settings
 	streams  Watcher
 }
 
@@ -59,9 +59,9 @@ func (r *reconciler) reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	seen := children.FleetState{Envoy: e, Pods: states(pods)}
+	seen := manifests.FleetState{Envoy: e, Pods: states(pods)}
 	// It is what serve says of the object, too.
-	if _, seen.Mistake = resources.FromObject(e); seen.Mistake != nil {
+	if _, seen.Mistake = envoyconfig.FromObject(e); seen.Mistake != nil {
 		err = r.scale(ctx, e)
 	} else {
 		seen.Problem, err = r.make(ctx, e, pods)
@@ -75,13 +75,13 @@ func (r *reconciler) reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	if r.streams != nil {
 		seen.Streams = r.streams.Of(request.String())
 	} else {
-		seen.Streams = children.Streams{Asked: true, Missing: "FLEET_SERVE_URL is not set"}
+		seen.Streams = manifests.Streams{Asked: true, Missing: "FLEET_SERVE_URL is not set"}
 	}
 	result := ctrl.Result{}
 	if seen.Problem != nil {
 		result.RequeueAfter = lookAgain
 	}
-	return result, r.tell(ctx, e, children.Status(seen))
+	return result, r.tell(ctx, e, manifests.Status(seen))
 }
 
 // tell writes the status, if it is another one.
@@ -103,14 +103,14 @@ func (r *reconciler) tell(ctx context.Context, e *v1alpha1.Envoy, next v1alpha1.
 }
 
 // make makes the objects of the fleet what they are to be. It stops at the first problem.
-func (r *reconciler) make(ctx context.Context, e *v1alpha1.Envoy, pods []corev1.Pod) (*children.Problem, error) {
+func (r *reconciler) make(ctx context.Context, e *v1alpha1.Envoy, pods []corev1.Pod) (*manifests.Problem, error) {
 	kept, err := r.kept(ctx, e, pods)
 	if err != nil {
 		return nil, err
 	}
-	all, err := children.Of(e, r.settings, kept)
+	all, err := manifests.Of(e, r.settings, kept)
 	if err != nil {
-		return &children.Problem{Reason: v1alpha1.ReasonInvalid, Message: err.Error()}, nil //nolint:nilerr // it is the Envoy's, and its status tells it
+		return &manifests.Problem{Reason: v1alpha1.ReasonInvalid, Message: err.Error()}, nil //nolint:nilerr // it is the Envoy's, and its status tells it
 	}
 	// The Deployment comes last, because its Pods need the ConfigMap.
 	for _, child := range []client.Object{all.ConfigMap, all.Service, all.NetworkPolicy, all.Budget, all.Deployment} {
@@ -143,19 +143,19 @@ func (r *reconciler) kept(ctx context.Context, e *v1alpha1.Envoy, pods []corev1.
 	}
 	hashes := make(map[string]bool, len(pods)+1)
 	for i := range pods {
-		hashes[pods[i].Annotations[children.BootstrapAnnotation]] = true
+		hashes[pods[i].Annotations[manifests.BootstrapAnnotation]] = true
 	}
 	deployment, err := r.deployment(ctx, e)
 	if err != nil {
 		return nil, err
 	}
 	if deployment != nil {
-		hashes[deployment.Spec.Template.Annotations[children.BootstrapAnnotation]] = true
+		hashes[deployment.Spec.Template.Annotations[manifests.BootstrapAnnotation]] = true
 	}
 	kept := make(map[string]string, len(hashes))
 	for hash := range hashes {
-		if text, there := is.Data[children.FileOf(hash)]; there {
-			kept[children.FileOf(hash)] = text
+		if text, there := is.Data[manifests.FileOf(hash)]; there {
+			kept[manifests.FileOf(hash)] = text
 		}
 	}
 	return kept, nil

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // edge is an Envoy to which lines are added.
@@ -105,7 +105,7 @@ func refusals(t *testing.T, w *world) {
 		// The definition of the kind may be an older one, so what serve reads is checked there
 		// again. It does not read the names of listeners.
 		if !strings.HasPrefix(text, listens) && strings.HasPrefix(text, "  listeners:") && !strings.Contains(text, "name: health") && !strings.Contains(want, "Duplicate value") || strings.HasPrefix(text, "  xds:") {
-			if _, err := resources.FromObject(read(t, e)); err == nil {
+			if _, err := envoyconfig.FromObject(read(t, e)); err == nil {
 				t.Errorf("%s the API server refuses it, and serve does not", text)
 			}
 		}
@@ -159,7 +159,7 @@ func unaccepted(t *testing.T, w *world) {
 		w.make(t, e)
 		pods := w.pods(t, namespace, name, 1)
 		w.ready(t, pods)
-		w.said.says(t, namespace+"/"+name, children.Stream{Pod: pods[0].Name, Generation: 1})
+		w.said.says(t, namespace+"/"+name, manifests.Stream{Pod: pods[0].Name, Generation: 1})
 		w.awaitCondition(t, namespace, name, v1alpha1.ConditionSynced, "True", v1alpha1.ReasonAcknowledged)
 		w.awaitCondition(t, namespace, name, v1alpha1.ConditionAccepted, "True", v1alpha1.ReasonAccepted)
 		// A mistake beside another port: the Service has to go on leading to the listeners that serve keeps.

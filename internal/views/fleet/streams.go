@@ -13,8 +13,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // StreamsOptions say how endpoint-views is asked.
@@ -62,14 +62,14 @@ func NewStreams(opts StreamsOptions) (*Streams, error) {
 }
 
 // Of returns the streams of a fleet.
-func (s *Streams) Of(fleet string) children.Streams {
+func (s *Streams) Of(fleet string) manifests.Streams {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of := s.seen[fleet]
 	if len(of.served) == 0 {
 		of.served = s.seen[others(fleet)].served
 	}
-	return children.Streams{Asked: s.asked, Answered: s.answer, Missing: s.missing, All: of.streams, Served: of.served}
+	return manifests.Streams{Asked: s.asked, Answered: s.answer, Missing: s.missing, All: of.streams, Served: of.served}
 }
 
 // others is by which name endpoint-views knows the Envoys of a namespace that are too many to
@@ -98,8 +98,8 @@ func (s *Streams) Run(ctx context.Context, changed func(ctx context.Context, fle
 
 // fleetReports is what all replicas fleetReports of one fleet.
 type fleetReports struct {
-	streams []children.Stream
-	served  []resources.ObjectState
+	streams []manifests.Stream
+	served  []envoyconfig.ObjectState
 }
 
 // reply is what one replica said.
@@ -138,7 +138,7 @@ func (s *Streams) round(ctx context.Context) []string {
 		}
 	}
 	for _, of := range next {
-		slices.SortFunc(of.streams, func(a, b children.Stream) int {
+		slices.SortFunc(of.streams, func(a, b manifests.Stream) int {
 			return cmp.Or(strings.Compare(a.Pod, b.Pod), a.Since.Compare(b.Since))
 		})
 	}

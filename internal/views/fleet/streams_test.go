@@ -17,14 +17,14 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // replica stands for endpoint-views. It speaks the form that package xds writes.
 type replica struct {
 	mu    sync.Mutex
-	says  []resources.Following
-	knows []resources.ObjectState
+	says  []envoyconfig.Following
+	knows []envoyconfig.ObjectState
 	fails bool
 }
 
@@ -38,7 +38,7 @@ func (r *replica) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"streams": r.says, "objects": r.knows})
 }
 
-func (r *replica) say(fails bool, all ...resources.Following) {
+func (r *replica) say(fails bool, all ...envoyconfig.Following) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.says, r.fails = all, fails
@@ -88,19 +88,19 @@ func next(t *testing.T, news <-chan string, want string) {
 
 func TestContract89WhatIsNewOfAFleetIsToldOnce(t *testing.T) {
 	r := &replica{}
-	r.say(false, resources.Following{Client: "shop/edge", Node: "edge-1", Generation: 1})
+	r.say(false, envoyconfig.Following{Client: "shop/edge", Node: "edge-1", Generation: 1})
 	s, news := asking(t, r)
 	next(t, news, "") // the first answer concerns every fleet
 	next(t, news, "shop/edge")
-	r.say(false, resources.Following{Client: "shop/edge", Node: "edge-1", Generation: 1, Rejected: []resources.RejectedKind{{Type: "LDS", Text: "no such\nsocket"}}},
-		resources.Following{Client: "blog/edge", Node: "edge-9", Generation: 3})
+	r.say(false, envoyconfig.Following{Client: "shop/edge", Node: "edge-1", Generation: 1, Rejected: []envoyconfig.RejectedKind{{Type: "LDS", Text: "no such\nsocket"}}},
+		envoyconfig.Following{Client: "blog/edge", Node: "edge-9", Generation: 3})
 	next(t, news, "blog/edge")
 	next(t, news, "shop/edge")
 	all := s.Of("shop/edge")
 	if !all.Asked || all.Answered != 1 || len(all.All) != 1 || all.All[0].Pod != "edge-1" || all.All[0].Rejected != "LDS: no such socket" {
 		t.Errorf("got %+v", all)
 	}
-	r.say(false, resources.Following{Client: "blog/edge", Node: "edge-9", Generation: 3})
+	r.say(false, envoyconfig.Following{Client: "blog/edge", Node: "edge-9", Generation: 3})
 	next(t, news, "shop/edge")
 	if all := s.Of("shop/edge"); len(all.All) != 0 {
 		t.Errorf("the stream is gone, and it is still there: %+v", all)
@@ -112,18 +112,18 @@ func TestContract152WhatServeSaysOfAnObjectIsToldOnce(t *testing.T) {
 	s, news := asking(t, r)
 	next(t, news, "")
 	r.mu.Lock()
-	r.knows = []resources.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []resources.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no\nannotation"}}, Notes: []string{"a note"}}}
+	r.knows = []envoyconfig.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []envoyconfig.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no\nannotation"}}, Notes: []string{"a note"}}}
 	r.mu.Unlock()
 	next(t, news, "shop/edge")
-	want := []resources.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []resources.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no annotation"}}, Notes: []string{"a note"}}}
+	want := []envoyconfig.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []envoyconfig.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no annotation"}}, Notes: []string{"a note"}}}
 	if diff := cmp.Diff(want, s.Of("shop/edge").Served); diff != "" {
 		t.Error(diff)
 	}
 	r.mu.Lock()
-	r.knows = []resources.ObjectState{{Client: "shop/edge", Generation: 4, Problem: "two routes"}}
+	r.knows = []envoyconfig.ObjectState{{Client: "shop/edge", Generation: 4, Problem: "two routes"}}
 	r.mu.Unlock()
 	next(t, news, "shop/edge")
-	if diff := cmp.Diff([]resources.ObjectState{{Client: "shop/edge", Generation: 4, Problem: "two routes"}}, s.Of("shop/edge").Served); diff != "" {
+	if diff := cmp.Diff([]envoyconfig.ObjectState{{Client: "shop/edge", Generation: 4, Problem: "two routes"}}, s.Of("shop/edge").Served); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -131,16 +131,16 @@ func TestContract152WhatServeSaysOfAnObjectIsToldOnce(t *testing.T) {
 // TestContract233WhatServeSaysOfAllOthersConcernsEveryFleet: one that serve knows by its own
 // name is none of the others.
 func TestContract233WhatServeSaysOfAllOthersConcernsEveryFleet(t *testing.T) {
-	r := &replica{knows: []resources.ObjectState{{Client: "shop/edge", Generation: 3}}}
+	r := &replica{knows: []envoyconfig.ObjectState{{Client: "shop/edge", Generation: 3}}}
 	s, news := asking(t, r)
 	next(t, news, "")
 	next(t, news, "shop/edge")
 	r.mu.Lock()
-	r.knows = append(r.knows, resources.ObjectState{Client: xds.Others("shop"), Problem: "too many"})
+	r.knows = append(r.knows, envoyconfig.ObjectState{Client: xds.Others("shop"), Problem: "too many"})
 	r.mu.Unlock()
 	next(t, news, "")
-	for fleet, want := range map[string]resources.ObjectState{"shop/edge": {Client: "shop/edge", Generation: 3}, "shop/unknown": {Client: "shop/*", Problem: "too many"}} {
-		if diff := cmp.Diff([]resources.ObjectState{want}, s.Of(fleet).Served); diff != "" {
+	for fleet, want := range map[string]envoyconfig.ObjectState{"shop/edge": {Client: "shop/edge", Generation: 3}, "shop/unknown": {Client: "shop/*", Problem: "too many"}} {
+		if diff := cmp.Diff([]envoyconfig.ObjectState{want}, s.Of(fleet).Served); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", fleet, diff)
 		}
 	}

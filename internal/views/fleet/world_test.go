@@ -26,7 +26,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
@@ -43,13 +43,13 @@ type world struct {
 // said stands for endpoint-views.
 type said struct {
 	mu      sync.Mutex
-	streams map[string]children.Streams
+	streams map[string]manifests.Streams
 	looked  map[string]int
 	news    chan string
 }
 
 func newSaid() *said {
-	return &said{streams: make(map[string]children.Streams), looked: make(map[string]int), news: make(chan string)}
+	return &said{streams: make(map[string]manifests.Streams), looked: make(map[string]int), news: make(chan string)}
 }
 
 func (s *said) Run(ctx context.Context, changed func(context.Context, string)) {
@@ -63,14 +63,14 @@ func (s *said) Run(ctx context.Context, changed func(context.Context, string)) {
 	}
 }
 
-func (s *said) Of(fleet string) children.Streams {
+func (s *said) Of(fleet string) manifests.Streams {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.looked[fleet]++
 	if all, there := s.streams[fleet]; there {
 		return all
 	}
-	return children.Streams{Asked: true, Answered: 1}
+	return manifests.Streams{Asked: true, Answered: 1}
 }
 
 // seen reports how many fleets of a namespace were looked at.
@@ -87,10 +87,10 @@ func (s *said) seen(namespace string) int {
 }
 
 // says makes the streams of a fleet these.
-func (s *said) says(t *testing.T, fleet string, all ...children.Stream) {
+func (s *said) says(t *testing.T, fleet string, all ...manifests.Stream) {
 	t.Helper()
 	s.mu.Lock()
-	s.streams[fleet] = children.Streams{Asked: true, Answered: 1, All: all}
+	s.streams[fleet] = manifests.Streams{Asked: true, Answered: 1, All: all}
 	s.mu.Unlock()
 	select {
 	case s.news <- fleet:
@@ -150,7 +150,7 @@ func (w *world) operate(t *testing.T, agent string, streams fleet.Watcher, names
 	access.UserAgent = agent
 	operator, err := fleet.New(fleet.Options{
 		Access: access, Streams: streams, MetricsAddress: "0", Namespaces: namespaces,
-		Children: children.Settings{Host: "endpoint-views-xds.infra", Port: 18000, EnvoyImage: digest, DrainImage: "endpoint-views:1"},
+		Children: manifests.Settings{Host: "endpoint-views-xds.infra", Port: 18000, EnvoyImage: digest, DrainImage: "endpoint-views:1"},
 		Logger:   logr.FromSlogHandler(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn})),
 	})
 	if err != nil {
@@ -281,7 +281,7 @@ func (w *world) pods(t *testing.T, namespace, name string, want int) []corev1.Po
 	var pods []corev1.Pod
 	await(t, "the Pods of "+namespace+"/"+name, func() string {
 		list := &corev1.PodList{}
-		if err := w.client.List(t.Context(), list, client.InNamespace(namespace), client.MatchingLabels{children.EnvoyLabel: name}); err != nil {
+		if err := w.client.List(t.Context(), list, client.InNamespace(namespace), client.MatchingLabels{manifests.EnvoyLabel: name}); err != nil {
 			return err.Error()
 		}
 		pods = pods[:0]

@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/children"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 )
 
 const (
@@ -30,7 +30,7 @@ const (
 
 // write makes one object what it is to be. An object that is there and is not the Envoy's is
 // left alone.
-func (r *reconciler) write(ctx context.Context, e *v1alpha1.Envoy, wanted client.Object) (*children.Problem, error) {
+func (r *reconciler) write(ctx context.Context, e *v1alpha1.Envoy, wanted client.Object) (*manifests.Problem, error) {
 	form, err := formOf(wanted)
 	if err != nil {
 		return nil, err
@@ -52,7 +52,7 @@ func (r *reconciler) write(ctx context.Context, e *v1alpha1.Envoy, wanted client
 	case !isOf(is, e):
 		return taken(form), nil
 	case is.GetDeletionTimestamp() != nil:
-		return &children.Problem{Reason: v1alpha1.ReasonNameTaken, Message: fmt.Sprintf("%s %s is being deleted; it is made again when it is gone", form.GetKind(), form.GetName())}, nil
+		return &manifests.Problem{Reason: v1alpha1.ReasonNameTaken, Message: fmt.Sprintf("%s %s is being deleted; it is made again when it is gone", form.GetKind(), form.GetName())}, nil
 	}
 	same, err := holds(is, form)
 	if err != nil || same {
@@ -67,15 +67,15 @@ func (r *reconciler) write(ctx context.Context, e *v1alpha1.Envoy, wanted client
 	return refused(form, err)
 }
 
-func taken(form *unstructured.Unstructured) *children.Problem {
+func taken(form *unstructured.Unstructured) *manifests.Problem {
 	const text = "%s %s exists and is not of this Envoy, so it is left alone; delete it, or make an Envoy with other names"
-	return &children.Problem{Reason: v1alpha1.ReasonNameTaken, Message: fmt.Sprintf(text, form.GetKind(), form.GetName())}
+	return &manifests.Problem{Reason: v1alpha1.ReasonNameTaken, Message: fmt.Sprintf(text, form.GetKind(), form.GetName())}
 }
 
 // refused tells what an API server refuses for good from what may work later.
-func refused(form *unstructured.Unstructured, err error) (*children.Problem, error) {
+func refused(form *unstructured.Unstructured, err error) (*manifests.Problem, error) {
 	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) || apierrors.IsBadRequest(err) {
-		return &children.Problem{Reason: v1alpha1.ReasonRefused, Message: fmt.Sprintf("the API server refuses %s %s: %v", form.GetKind(), form.GetName(), err)}, nil
+		return &manifests.Problem{Reason: v1alpha1.ReasonRefused, Message: fmt.Sprintf("the API server refuses %s %s: %v", form.GetKind(), form.GetName(), err)}, nil
 	}
 	return nil, err
 }

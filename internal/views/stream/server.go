@@ -11,8 +11,8 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
 )
 
 // Options are what a Server is made of.
@@ -65,7 +65,7 @@ type Server struct {
 	clients  clients
 	lists    chan struct{}
 	listener net.Listener
-	room     *wire.Room
+	room     *transport.Room
 	stats    stats
 	// authority is that of clients' certificates.
 	authority authority
@@ -93,10 +93,10 @@ func New(opts Options) (*Server, error) {
 	if opts.Take <= 0 {
 		opts.Take = takeTime
 	}
-	opts.MostClients = wire.SocketShare(opts.MostClients)
-	spare := wire.SocketShare(spareConnections)
+	opts.MostClients = transport.SocketShare(opts.MostClients)
+	spare := transport.SocketShare(spareConnections)
 	return &Server{
-		room: wire.NewRoom(spare, opts.MostClients+spare, opts.MostOfOne+spare),
+		room: transport.NewRoom(spare, opts.MostClients+spare, opts.MostOfOne+spare),
 		opts: opts, authority: authority{file: opts.TLS.ClientCAFile}, lists: make(chan struct{}, mostLists), stopping: make(chan struct{}),
 		clients: clients{most: opts.MostClients, mostOfOne: opts.MostOfOne, of: make(map[string]int)},
 	}, nil

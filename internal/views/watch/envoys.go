@@ -15,7 +15,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // missingPause is the longest pause while the API server does not have the kind, before
@@ -191,7 +191,7 @@ func read(e *v1alpha1.Envoy) (object, error) {
 	if o.own {
 		return o, nil
 	}
-	if o.Traffic, o.Problem = resources.FromObject(e); o.Problem != nil {
+	if o.Traffic, o.Problem = envoyconfig.FromObject(e); o.Problem != nil {
 		o.Problem = fmt.Errorf("object %s, generation %d: %w", o.name, e.Generation, o.Problem)
 		o.Traffic.Listeners, o.size = nil, 2*len(o.Problem.Error())
 	}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // BenchmarkChangeToAcknowledgement is the time from a slice in the cache until all proxies
@@ -52,7 +52,7 @@ func toAcknowledgement(b *testing.B, endpoints, proxies int) {
 	}
 	listening := make(chan net.Addr, 1)
 	server, err := xds.New(xds.Options{
-		Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: c.Cache, Settings: resources.Defaults(), MostClients: 100, MostOfOne: 100,
+		Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: c.Cache, Settings: envoyconfig.Defaults(), MostClients: 100, MostOfOne: 100,
 		Listening: func(at net.Addr) { listening <- at }, Logger: discard(),
 	})
 	if err != nil {
@@ -67,7 +67,7 @@ func toAcknowledgement(b *testing.B, endpoints, proxies int) {
 	}
 	acks := func() uint64 {
 		for _, k := range server.Stats().Kinds {
-			if k.Protocol == xds.Envoy && k.Kind == resources.Endpoints {
+			if k.Protocol == xds.Envoy && k.Kind == envoyconfig.Endpoints {
 				return k.Acks
 			}
 		}
@@ -111,7 +111,7 @@ func acknowledge(ctx context.Context, b *testing.B, address string, i int) {
 		return
 	}
 	request := &discoveryv3.DeltaDiscoveryRequest{
-		Node: &corev3.Node{Id: fmt.Sprint(i), Cluster: "shop/edge"}, TypeUrl: resources.Endpoints.TypeURL(), ResourceNamesSubscribe: []string{"web.shop:80"},
+		Node: &corev3.Node{Id: fmt.Sprint(i), Cluster: "shop/edge"}, TypeUrl: envoyconfig.Endpoints.TypeURL(), ResourceNamesSubscribe: []string{"web.shop:80"},
 	}
 	for stream.Send(request) == nil {
 		answer, err := stream.Recv()

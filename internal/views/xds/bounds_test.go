@@ -20,7 +20,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 const secrets = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
@@ -84,7 +84,7 @@ func (g *greedy) asks(typeURL string, more, fewer []string) bool {
 }
 
 // has sends what the client says it has.
-func (g *greedy) has(kind resources.Kind, versions map[string]string) bool {
+func (g *greedy) has(kind envoyconfig.Kind, versions map[string]string) bool {
 	return g.delta.Send(&discoveryv3.DeltaDiscoveryRequest{
 		Node: &corev3.Node{Id: "g", Cluster: "shop/edge"}, TypeUrl: kind.TypeURL(), InitialResourceVersions: versions,
 	}) == nil
@@ -146,8 +146,8 @@ var attacks = map[string]func(g *greedy, round int) bool{
 		return g.asks(clusters.TypeURL(), strange(round*40_000, (round+1)*40_000), nil)
 	},
 	"the text of names": func(g *greedy, round int) bool {
-		return g.has(resources.Kind(round%int(resources.Kinds)), versionsOf([]string{strings.Repeat("n", 3<<20), strings.Repeat("m", 1<<19)})) &&
-			(round%int(resources.Kinds) < 3 || g.asksWorld(clusters.TypeURL(), []string{strings.Repeat("n", 3<<20)}) && g.asksWorld(endpoints.TypeURL(), []string{strings.Repeat("n", 3<<20)}) &&
+		return g.has(envoyconfig.Kind(round%int(envoyconfig.Kinds)), versionsOf([]string{strings.Repeat("n", 3<<20), strings.Repeat("m", 1<<19)})) &&
+			(round%int(envoyconfig.Kinds) < 3 || g.asksWorld(clusters.TypeURL(), []string{strings.Repeat("n", 3<<20)}) && g.asksWorld(endpoints.TypeURL(), []string{strings.Repeat("n", 3<<20)}) &&
 				g.asksWorld(routes.TypeURL(), []string{strings.Repeat("n", 3<<20)}) && g.asksWorld(listeners.TypeURL(), []string{strings.Repeat("n", 3<<20)}))
 	},
 	"answers that are not acknowledged": func(g *greedy, round int) bool {
@@ -215,7 +215,7 @@ func TestContract68TheStreamsOfOneIdentityHaveABoundTogether(t *testing.T) {
 	var refused error
 	for n := 0; refused == nil && n < 400; n++ {
 		g := newGreedy(t, s)
-		for kind := range resources.Kinds {
+		for kind := range envoyconfig.Kinds {
 			g.has(kind, versionsOf(strange(0, 5_000)))
 			g.asks(kind.TypeURL(), strange(5_000, 50_000), nil)
 		}

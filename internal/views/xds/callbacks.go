@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/types/known/anypb"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // OnDeltaStreamOpen, OnDeltaStreamClosed, OnStreamDeltaRequest and OnStreamDeltaResponse
@@ -75,7 +75,7 @@ func (c *client) OnStreamResponse(_ context.Context, _ int64, _ *discoveryv3.Dis
 	kind, _ := kindOf(r.GetTypeUrl())
 	a := answer{
 		nonce: r.GetNonce(), put: make([]versioned, 0, len(r.GetResources())),
-		whole: kind == resources.Clusters || kind == resources.Listeners,
+		whole: kind == envoyconfig.Clusters || kind == envoyconfig.Listeners,
 	}
 	for _, one := range r.GetResources() {
 		a.put = append(a.put, versioned{nameIn(one), r.GetVersionInfo()})

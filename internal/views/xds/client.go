@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 const (
@@ -54,7 +54,7 @@ type client struct {
 	fleet *fleet
 	// wants is what an Envoy wants of the resources of its fleet, wish what its request
 	// says that is answered now.
-	wants [resources.Kinds]*subscription
+	wants [envoyconfig.Kinds]*subscription
 	wish  wish
 	// unserved are types that it asked for and that are not served, strange how many of
 	// their resources it asks for. None of these is remembered.
@@ -68,7 +68,7 @@ type client struct {
 
 	mu    sync.Mutex
 	node  *corev3.Node
-	kinds [resources.Kinds]progress
+	kinds [envoyconfig.Kinds]progress
 	// generation is the newest one of the fleet that the client has acknowledged.
 	generation int64
 }
@@ -119,8 +119,8 @@ func (c *client) own(typeURL, nonce string) string {
 }
 
 // kindOf is the kind of a type; false for one that is not served.
-func kindOf(typeURL string) (resources.Kind, bool) {
-	for kind := range resources.Kinds {
+func kindOf(typeURL string) (envoyconfig.Kind, bool) {
+	for kind := range envoyconfig.Kinds {
 		if kind.TypeURL() == typeURL {
 			return kind, true
 		}
@@ -149,20 +149,20 @@ func (c *client) sends(typeURL string, a answer) {
 func (c *client) knows(cluster, version string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	of := &c.kinds[resources.Clusters]
-	_, endpoints := c.kinds[resources.Endpoints].acked[cluster]
+	of := &c.kinds[envoyconfig.Clusters]
+	_, endpoints := c.kinds[envoyconfig.Endpoints].acked[cluster]
 	return !of.asked || of.acked[cluster].version == version && endpoints
 }
 
 // follows reports whether a proxy has acknowledged the newest resources of a kind.
-func (c *client) follows(kind resources.Kind, versions map[string]string) bool {
+func (c *client) follows(kind envoyconfig.Kind, versions map[string]string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.kinds[kind].follows(versions)
 }
 
 // keeps reports whether the client has something of a kind that it is told later to remove.
-func (c *client) keeps(kind resources.Kind) bool {
+func (c *client) keeps(kind envoyconfig.Kind) bool {
 	return c.fleet.sent[kind].keeps(&c.wants[kind].interest)
 }
 

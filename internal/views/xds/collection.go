@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // collection are the resources of one kind that some clients may see, and what each of these
@@ -18,7 +18,7 @@ import (
 // A change costs a look at each client, and a request what it says: never as much as the
 // client has names.
 type collection struct {
-	kind resources.Kind
+	kind envoyconfig.Kind
 
 	mu        sync.Mutex
 	all       map[string]*resource
@@ -26,7 +26,7 @@ type collection struct {
 }
 
 // newCollection returns an empty one.
-func newCollection(kind resources.Kind) *collection {
+func newCollection(kind envoyconfig.Kind) *collection {
 	return &collection{kind: kind, all: make(map[string]*resource), interests: make(map[*interest]struct{})}
 }
 
@@ -138,7 +138,7 @@ func (c *collection) tell(i *interest) {
 
 // whole reports whether what an answer leaves out is gone, in the state of the world.
 func (c *collection) whole() bool {
-	return c.kind == resources.Clusters || c.kind == resources.Listeners
+	return c.kind == envoyconfig.Clusters || c.kind == envoyconfig.Listeners
 }
 
 // answer answers the request that waits.

@@ -17,7 +17,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // proxy is what an Envoy does on its stream: it acknowledges what it is sent, and
@@ -29,8 +29,8 @@ type proxy struct {
 	in     chan *discoveryv3.DeltaDiscoveryResponse
 	failed chan error
 	// has are versions by kind and name, raw the resources.
-	has map[resources.Kind]map[string]string
-	raw map[resources.Kind]map[string][]byte
+	has map[envoyconfig.Kind]map[string]string
+	raw map[envoyconfig.Kind]map[string][]byte
 	// order are the kinds of the answers as they came, with + and - for what they
 	// brought and took.
 	order []string
@@ -55,9 +55,9 @@ func connect(t *testing.T, s *server, node, fleet string, creds credentials.Tran
 	p := &proxy{
 		t: t, stream: stream, node: &corev3.Node{Id: node, Cluster: fleet, UserAgentName: "envoy"},
 		in: make(chan *discoveryv3.DeltaDiscoveryResponse), failed: make(chan error, 1),
-		has: make(map[resources.Kind]map[string]string), raw: make(map[resources.Kind]map[string][]byte),
+		has: make(map[envoyconfig.Kind]map[string]string), raw: make(map[envoyconfig.Kind]map[string][]byte),
 	}
-	for kind := range resources.Kinds {
+	for kind := range envoyconfig.Kinds {
 		p.has[kind], p.raw[kind] = make(map[string]string), make(map[string][]byte)
 	}
 	ended := make(chan struct{})
@@ -81,7 +81,7 @@ func connect(t *testing.T, s *server, node, fleet string, creds credentials.Tran
 }
 
 // ask sends a request for resources by name; none is everything.
-func (p *proxy) ask(kind resources.Kind, names ...string) {
+func (p *proxy) ask(kind envoyconfig.Kind, names ...string) {
 	p.t.Helper()
 	p.send(&discoveryv3.DeltaDiscoveryRequest{
 		TypeUrl: kind.TypeURL(), ResourceNamesSubscribe: names, InitialResourceVersions: maps.Clone(p.has[kind]),
@@ -158,8 +158,8 @@ func (p *proxy) apply(answer *discoveryv3.DeltaDiscoveryResponse) {
 	p.order = append(p.order, kind.String()+" "+strings.Join(sorted(changes), " "))
 }
 
-func kindOf(typeURL string) resources.Kind {
-	for kind := range resources.Kinds {
+func kindOf(typeURL string) envoyconfig.Kind {
+	for kind := range envoyconfig.Kinds {
 		if kind.TypeURL() == typeURL {
 			return kind
 		}
@@ -181,12 +181,12 @@ func (p *proxy) quiet(what string) {
 }
 
 // names are the resources of a kind that the proxy has.
-func (p *proxy) names(kind resources.Kind) []string { return slices.Sorted(maps.Keys(p.has[kind])) }
+func (p *proxy) names(kind envoyconfig.Kind) []string { return slices.Sorted(maps.Keys(p.has[kind])) }
 
 // addresses are the endpoints of web.shop:80 as the proxy has them: address/health.
 func (p *proxy) addresses() []string {
 	p.t.Helper()
-	raw, there := p.raw[resources.Endpoints]["web.shop:80"]
+	raw, there := p.raw[envoyconfig.Endpoints]["web.shop:80"]
 	if !there {
 		return nil
 	}

@@ -13,10 +13,10 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
-const clusters, endpoints, listeners, routes = resources.Clusters, resources.Endpoints, resources.Listeners, resources.Routes
+const clusters, endpoints, listeners, routes = envoyconfig.Clusters, envoyconfig.Endpoints, envoyconfig.Listeners, envoyconfig.Routes
 
 // fleets makes the server use a file of fleets.
 func fleets(t *testing.T, text string) (string, func(*xds.Options)) {

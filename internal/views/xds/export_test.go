@@ -2,7 +2,7 @@ package xds
 
 import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 	"google.golang.org/grpc/encoding"
 )
 
@@ -12,7 +12,7 @@ func (s *Server) Made(key join.Key) (grpc, envoy bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	made := func(of set) bool {
-		for _, r := range of[resources.Endpoints] {
+		for _, r := range of[envoyconfig.Endpoints] {
 			there := true
 			r.of.once.Do(func() { there = false })
 			return there
@@ -29,7 +29,7 @@ func (s *Server) Generation(fleet string, generation int64) {
 	defer s.mu.Unlock()
 	s.opts.Fleets.mu.Lock()
 	defer s.opts.Fleets.mu.Unlock()
-	for _, fleets := range []map[string]resources.Traffic{s.opts.Fleets.file, s.opts.Fleets.all, s.traffic} {
+	for _, fleets := range []map[string]envoyconfig.Traffic{s.opts.Fleets.file, s.opts.Fleets.all, s.traffic} {
 		traffic := fleets[fleet]
 		traffic.Generation = generation
 		fleets[fleet] = traffic

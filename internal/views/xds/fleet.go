@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // acknowledgeTime is how long a step of a fleet
@@ -22,7 +22,7 @@ const acknowledgeTime = 5 * time.Second
 //	3  when all have acknowledged these: clusters and endpoints go that none needs now
 type fleet struct {
 	name    string
-	sent    [resources.Kinds]*collection
+	sent    [envoyconfig.Kinds]*collection
 	wanted  set
 	proxies map[*client]struct{}
 	// listed says that the file or an object names the fleet. Proxies of another one keep
@@ -55,7 +55,7 @@ const turnGap = 250 * time.Millisecond
 func newFleet(name string) *fleet {
 	f := &fleet{name: name, proxies: make(map[*client]struct{}), fresh: make(map[string]time.Time), leaving: make(map[string]time.Time)}
 	for kind := range f.sent {
-		f.sent[kind] = newCollection(resources.Kind(kind))
+		f.sent[kind] = newCollection(envoyconfig.Kind(kind))
 	}
 	return f
 }
@@ -63,8 +63,8 @@ func newFleet(name string) *fleet {
 // want makes the fleet get these resources.
 func (f *fleet) want(all set, now time.Time) {
 	f.wanted = all
-	for name := range all[resources.Clusters] {
-		if f.sent[resources.Clusters].get(name) == nil {
+	for name := range all[envoyconfig.Clusters] {
+		if f.sent[envoyconfig.Clusters].get(name) == nil {
 			f.fresh[name] = now
 		}
 		delete(f.leaving, name)
@@ -72,18 +72,18 @@ func (f *fleet) want(all set, now time.Time) {
 	if n := len(f.waiting); n > 1 && f.waiting[n-1].at.Sub(f.waiting[n-2].at) < turnGap {
 		f.waiting = f.waiting[:n-1]
 	}
-	f.waiting = append(f.waiting, turn{now, maps.Clone(all[resources.Clusters]), all[resources.Listeners], all[resources.Routes]})
+	f.waiting = append(f.waiting, turn{now, maps.Clone(all[envoyconfig.Clusters]), all[envoyconfig.Listeners], all[envoyconfig.Routes]})
 	// A proxy asks for the endpoints of a cluster as soon as it has the cluster, and is told
 	// where there are none. A cluster that changed is followed by its endpoints.
 	first := make(map[string]*resource)
 	for name := range f.fresh {
-		if one := all[resources.Endpoints][name]; one != nil {
+		if one := all[envoyconfig.Endpoints][name]; one != nil {
 			first[name] = one
 		}
 	}
-	f.sent[resources.Endpoints].put(first)
-	f.sent[resources.Clusters].put(all[resources.Clusters])
-	f.sent[resources.Endpoints].put(all[resources.Endpoints])
+	f.sent[envoyconfig.Endpoints].put(first)
+	f.sent[envoyconfig.Clusters].put(all[envoyconfig.Clusters])
+	f.sent[envoyconfig.Endpoints].put(all[envoyconfig.Endpoints])
 	f.step(now)
 }
 
@@ -91,12 +91,12 @@ func (f *fleet) want(all set, now time.Time) {
 func (f *fleet) refresh(all map[string]*resource) {
 	put := make(map[string]*resource)
 	for name, one := range all {
-		if f.wanted[resources.Endpoints][name] != nil {
+		if f.wanted[envoyconfig.Endpoints][name] != nil {
 			put[name] = one
 		}
 	}
-	maps.Copy(f.wanted[resources.Endpoints], put)
-	f.sent[resources.Endpoints].put(put)
+	maps.Copy(f.wanted[envoyconfig.Endpoints], put)
+	f.sent[envoyconfig.Endpoints].put(put)
 }
 
 // step goes as far as the acknowledgements allow.
@@ -116,7 +116,7 @@ func (f *fleet) step(now time.Time) {
 // introduce ends the wait for each cluster that every proxy knows, or that is old enough.
 func (f *fleet) introduce(now time.Time) {
 	for name, since := range f.fresh {
-		version := f.sent[resources.Clusters].version(name)
+		version := f.sent[envoyconfig.Clusters].version(name)
 		known := f.all(func(c *client) bool { return c.knows(name, version) })
 		late := now.Sub(since) >= acknowledgeTime
 		if known || late || version == "" {
@@ -141,9 +141,9 @@ func (f *fleet) ready(t turn) bool {
 // lead sends listeners and routes.
 func (f *fleet) lead(t turn) {
 	f.led = t
-	f.sent[resources.Routes].put(t.routes)
-	f.sent[resources.Listeners].become(t.listeners)
-	f.sent[resources.Routes].become(t.routes)
+	f.sent[envoyconfig.Routes].put(t.routes)
+	f.sent[envoyconfig.Listeners].become(t.listeners)
+	f.sent[envoyconfig.Routes].become(t.routes)
 }
 
 // leads reports whether routes that were sent, or will be, lead to a cluster.
@@ -155,13 +155,13 @@ func (f *fleet) leads(cluster string) bool {
 // retire removes clusters and endpoints that no proxy needs any more.
 func (f *fleet) retire(now time.Time) {
 	var gone []string
-	surplus := slices.DeleteFunc(f.sent[resources.Clusters].surplus(f.wanted[resources.Clusters]), f.leads)
+	surplus := slices.DeleteFunc(f.sent[envoyconfig.Clusters].surplus(f.wanted[envoyconfig.Clusters]), f.leads)
 	if len(surplus) == 0 {
 		return
 	}
-	listeners, routes := f.sent[resources.Listeners].versions(), f.sent[resources.Routes].versions()
+	listeners, routes := f.sent[envoyconfig.Listeners].versions(), f.sent[envoyconfig.Routes].versions()
 	led := f.all(func(c *client) bool {
-		return c.follows(resources.Listeners, listeners) && c.follows(resources.Routes, routes)
+		return c.follows(envoyconfig.Listeners, listeners) && c.follows(envoyconfig.Routes, routes)
 	})
 	for _, name := range surplus {
 		since, known := f.leaving[name]
@@ -179,8 +179,8 @@ func (f *fleet) retire(now time.Time) {
 		delete(f.leaving, name)
 		gone = append(gone, name)
 	}
-	f.sent[resources.Clusters].drop(gone)
-	f.sent[resources.Endpoints].drop(gone)
+	f.sent[envoyconfig.Clusters].drop(gone)
+	f.sent[envoyconfig.Endpoints].drop(gone)
 }
 
 // release tells proxies of what is to be removed that they had when they connected: of
@@ -198,11 +198,11 @@ func (f *fleet) release(now time.Time) {
 }
 
 // releases are the kinds of which something may be removed.
-func (f *fleet) releases() []resources.Kind {
+func (f *fleet) releases() []envoyconfig.Kind {
 	if f.listed {
-		return []resources.Kind{resources.Listeners, resources.Clusters}
+		return []envoyconfig.Kind{envoyconfig.Listeners, envoyconfig.Clusters}
 	}
-	return []resources.Kind{resources.Clusters}
+	return []envoyconfig.Kind{envoyconfig.Clusters}
 }
 
 // waits returns when the next step is taken without acknowledgements; zero while none

@@ -9,19 +9,19 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // leadingTo are routes that lead to these clusters, and what they need.
 func leadingTo(clusters ...int) set {
-	all, to := resources.NewSet(), &routev3.RouteConfiguration{Name: "port-8080"}
+	all, to := envoyconfig.NewSet(), &routev3.RouteConfiguration{Name: "port-8080"}
 	for _, n := range clusters {
 		name := fmt.Sprint("s", n)
-		all[resources.Clusters][name] = &clusterv3.Cluster{Name: name}
-		all[resources.Endpoints][name] = &endpointv3.ClusterLoadAssignment{ClusterName: name}
+		all[envoyconfig.Clusters][name] = &clusterv3.Cluster{Name: name}
+		all[envoyconfig.Endpoints][name] = &endpointv3.ClusterLoadAssignment{ClusterName: name}
 		to.VirtualHosts = append(to.VirtualHosts, &routev3.VirtualHost{Name: name})
 	}
-	all[resources.Routes]["port-8080"] = to
+	all[envoyconfig.Routes]["port-8080"] = to
 	return newSet(all)
 }
 
@@ -29,7 +29,7 @@ func leadingTo(clusters ...int) set {
 func hung(f *fleet) *client {
 	c := &client{server: &Server{}, fleet: f}
 	for kind := range c.wants {
-		c.wants[kind], c.kinds[kind] = newSubscription(c, resources.Kind(kind)), begun(nil, nil, time.Time{})
+		c.wants[kind], c.kinds[kind] = newSubscription(c, envoyconfig.Kind(kind)), begun(nil, nil, time.Time{})
 	}
 	return c
 }
@@ -75,11 +75,11 @@ func TestContract66AClusterStaysWhileRoutesThatWaitLeadToIt(t *testing.T) {
 	f.proxies[hung(f)] = struct{}{}
 	f.want(leadingTo(0, 1), began)
 	f.want(leadingTo(0, 2), began.Add(time.Second))
-	has := func(n int) bool { return f.sent[resources.Clusters].get(fmt.Sprint("s", n)) != nil }
+	has := func(n int) bool { return f.sent[envoyconfig.Clusters].get(fmt.Sprint("s", n)) != nil }
 	for second := range 30 {
 		f.step(began.Add(time.Duration(second) * time.Second))
 		for name := range f.led.clusters {
-			if f.sent[resources.Clusters].get(name) == nil {
+			if f.sent[envoyconfig.Clusters].get(name) == nil {
 				t.Fatalf("after %d s routes lead to %s, which is gone", second, name)
 			}
 		}

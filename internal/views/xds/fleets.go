@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // longestFile bounds what is read, in bytes.
@@ -37,9 +37,9 @@ type Fleets struct {
 
 	mu      sync.Mutex
 	text    string
-	file    map[string]resources.Traffic
+	file    map[string]envoyconfig.Traffic
 	objects map[string]Object
-	all     map[string]resources.Traffic
+	all     map[string]envoyconfig.Traffic
 	changed bool
 	checked time.Time
 	problem error
@@ -55,7 +55,7 @@ type Fleets struct {
 
 // Object is what an object of the API server says of a fleet.
 type Object struct {
-	Traffic resources.Traffic
+	Traffic envoyconfig.Traffic
 	// Problem says why the newest version is not in effect, nil if it is. Then Traffic
 	// does not count.
 	Problem error
@@ -75,7 +75,7 @@ func ReadFleets(path string) (*Fleets, error) {
 func NewFleets() *Fleets {
 	return &Fleets{
 		changed: true, checked: time.Now(),
-		objects: make(map[string]Object), all: make(map[string]resources.Traffic), news: make(chan struct{}, 1),
+		objects: make(map[string]Object), all: make(map[string]envoyconfig.Traffic), news: make(chan struct{}, 1),
 		using: make(map[string]bool), gone: make(map[string]time.Time),
 	}
 }
@@ -141,7 +141,7 @@ func (f *Fleets) changes() <-chan struct{} {
 }
 
 // current returns what the fleets do, and whether that changed since the last call.
-func (f *Fleets) current() (map[string]resources.Traffic, bool) {
+func (f *Fleets) current() (map[string]envoyconfig.Traffic, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.look()
@@ -180,7 +180,7 @@ func (f *Fleets) read() {
 		f.problem = nil
 		return
 	}
-	file, err := resources.FromFile(text)
+	file, err := envoyconfig.FromFile(text)
 	if f.problem = err; err != nil {
 		f.problem = fmt.Errorf("%s: %w", f.path, err)
 		return
@@ -190,7 +190,7 @@ func (f *Fleets) read() {
 }
 
 // carried are the objects, and the fleets of the file.
-func (f *Fleets) carried() (objects map[string]Object, file map[string]resources.Traffic) {
+func (f *Fleets) carried() (objects map[string]Object, file map[string]envoyconfig.Traffic) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.objects, f.file

@@ -18,7 +18,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
@@ -44,9 +44,9 @@ func (s *said) logged(o *xds.Options) { o.Logger = slog.New(slog.NewTextHandler(
 
 // object says that a fleet leads a port to the Service web.
 func object(port uint16) xds.Object {
-	l := resources.Listener{Address: netip.IPv4Unspecified(), Port: port, Protocol: resources.HTTP}
+	l := envoyconfig.Listener{Address: netip.IPv4Unspecified(), Port: port, Protocol: envoyconfig.HTTP}
 	l.Service.Namespace, l.Service.Name = "shop", "web"
-	return xds.Object{Traffic: resources.Traffic{Listeners: []resources.Listener{l}}}
+	return xds.Object{Traffic: envoyconfig.Traffic{Listeners: []envoyconfig.Listener{l}}}
 }
 
 // objects makes the server use these.
@@ -158,7 +158,7 @@ func TestContract93TheServerDoesNotListenBeforeObjectsAreKnown(t *testing.T) {
 func TestContract94AFleetLeadsToServicesOfOthersOnlyWhereTheseNameIt(t *testing.T) {
 	stolen := object(8080)
 	stolen.Traffic.Listeners[0].Service.Namespace = "blog"
-	stolen.Traffic.Listeners[0].Routes = []resources.Route{{Prefix: "/x", Service: stolen.Traffic.Listeners[0].Service}}
+	stolen.Traffic.Listeners[0].Routes = []envoyconfig.Route{{Prefix: "/x", Service: stolen.Traffic.Listeners[0].Service}}
 	_, with := objects(map[string]xds.Object{"shop/edge": stolen})
 	c := twoServices(t)
 	c.service("blog", "web", port("http", 80))
@@ -209,7 +209,7 @@ func TestContract144FleetsThatAreGoneAreForgotten(t *testing.T) {
 // TestContract144FleetsThatAreGoneTakeBoundedRoom: 20 that say 1.3 MB each.
 func TestContract144FleetsThatAreGoneTakeBoundedRoom(t *testing.T) {
 	long := object(8080)
-	long.Traffic.Listeners[0].Routes = make([]resources.Route, 5000)
+	long.Traffic.Listeners[0].Routes = make([]envoyconfig.Route, 5000)
 	all := make(map[string]xds.Object)
 	for i := range 20 {
 		all[fmt.Sprint("shop/edge-", i)] = long

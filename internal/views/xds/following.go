@@ -5,20 +5,20 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // Following are the proxies of all fleets, by fleet and node.
-func (s *Server) Following() []resources.Following {
+func (s *Server) Following() []envoyconfig.Following {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]resources.Following, 0, len(s.clients))
+	all := make([]envoyconfig.Following, 0, len(s.clients))
 	for c := range s.clients {
 		if c.fleet != nil {
 			all = append(all, c.following(s.traffic[c.fleet.name].Generation))
 		}
 	}
-	slices.SortFunc(all, func(a, b resources.Following) int {
+	slices.SortFunc(all, func(a, b envoyconfig.Following) int {
 		return cmp.Or(strings.Compare(a.Client, b.Client), strings.Compare(a.Node, b.Node), a.Since.Compare(b.Since))
 	})
 	return all
@@ -26,27 +26,27 @@ func (s *Server) Following() []resources.Following {
 
 // following says how far a proxy follows its fleet, which is sent that generation. It is
 // called under the lock of the server.
-func (c *client) following(generation int64) resources.Following {
+func (c *client) following(generation int64) envoyconfig.Following {
 	f := c.fleet
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if generation < c.generation { // it was restored from a backup
 		c.generation = 0
 	}
-	if generation > c.generation && len(f.waiting) == 0 && c.holds(f, resources.Clusters) && c.holds(f, resources.Listeners) && c.holds(f, resources.Routes) {
+	if generation > c.generation && len(f.waiting) == 0 && c.holds(f, envoyconfig.Clusters) && c.holds(f, envoyconfig.Listeners) && c.holds(f, envoyconfig.Routes) {
 		c.generation = generation
 	}
-	one := resources.Following{Client: c.name(), Node: c.node.GetId(), Since: c.since.UTC(), Generation: c.generation}
+	one := envoyconfig.Following{Client: c.name(), Node: c.node.GetId(), Since: c.since.UTC(), Generation: c.generation}
 	for kind := range c.kinds {
 		if r := c.kinds[kind].rejected; r != nil {
-			one.Rejected = append(one.Rejected, resources.RejectedKind{Type: resources.Kind(kind).String(), Text: r.Text})
+			one.Rejected = append(one.Rejected, envoyconfig.RejectedKind{Type: envoyconfig.Kind(kind).String(), Text: r.Text})
 		}
 	}
 	return one
 }
 
 // holds reports whether the proxy has acknowledged all resources of a kind.
-func (c *client) holds(f *fleet, kind resources.Kind) bool {
+func (c *client) holds(f *fleet, kind envoyconfig.Kind) bool {
 	for name, version := range f.sent[kind].versions() {
 		if c.kinds[kind].acked[name].version != version {
 			return false

@@ -4,11 +4,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // follows returns how far proxy a follows.
-func follows(t *testing.T, s *server) resources.Following {
+func follows(t *testing.T, s *server) envoyconfig.Following {
 	t.Helper()
 	for _, one := range s.Following() {
 		if one.Node == "a" {
@@ -16,7 +16,7 @@ func follows(t *testing.T, s *server) resources.Following {
 		}
 	}
 	t.Fatalf("there is no proxy a: %v", s.Following())
-	return resources.Following{}
+	return envoyconfig.Following{}
 }
 
 func TestContract89AProxyFollowsAGenerationWhenItHasAcknowledgedClustersListenersAndRoutes(t *testing.T) {
@@ -31,7 +31,7 @@ func TestContract89AProxyFollowsAGenerationWhenItHasAcknowledgedClustersListener
 	c.slice("shop", "web-1", "web", "http", 8080, ready("10.0.0.9")...)
 	p.reject(p.take(), "no such zone")
 	until(t, "the rejection is told", func() bool { return len(follows(t, s).Rejected) == 1 })
-	if got := follows(t, s); got.Client != "shop/edge" || got.Generation != 7 || got.Rejected[0] != (resources.RejectedKind{Type: "EDS", Text: "no such zone"}) {
+	if got := follows(t, s); got.Client != "shop/edge" || got.Generation != 7 || got.Rejected[0] != (envoyconfig.RejectedKind{Type: "EDS", Text: "no such zone"}) {
 		t.Errorf("got %+v", got)
 	}
 	// The next generation is followed at its last step, and not before.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 const (
@@ -16,7 +16,7 @@ const (
 
 // forget ends what is remembered of fleets that are gone. One with proxies is not. Another
 // fleet of the name of one that is gone, which begins with a mistake, has none of its listeners.
-func (f *Fleets) forget(all map[string]resources.Traffic, now time.Time) {
+func (f *Fleets) forget(all map[string]envoyconfig.Traffic, now time.Time) {
 	drop := func(name string) {
 		delete(all, name)
 		delete(f.gone, name)

@@ -1,6 +1,6 @@
 package xds
 
-import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 
 // definition is that of a fleet with proxies. A replica that never knew a fleet knows by its
 // proxies that it had listeners. The caller holds the lock of the server.
@@ -8,7 +8,7 @@ func (s *Server) definition(f *fleet) Definition {
 	d := s.opts.Fleets.Definition(f.name)
 	if d.Carrier == "" && !d.Kept {
 		for c := range f.proxies {
-			d.Kept = d.Kept || c.keeps(resources.Listeners)
+			d.Kept = d.Kept || c.keeps(envoyconfig.Listeners)
 		}
 	}
 	return d

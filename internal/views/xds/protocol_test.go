@@ -9,11 +9,11 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // more asks for resources beside those that the proxy asks for already.
-func (p *proxy) more(kind resources.Kind, names ...string) {
+func (p *proxy) more(kind envoyconfig.Kind, names ...string) {
 	p.t.Helper()
 	p.send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: kind.TypeURL(), ResourceNamesSubscribe: names})
 }
@@ -36,7 +36,7 @@ func (p *proxy) brings(put, removed []string) {
 func TestContract145ANameThatDoesNotExistIsAnsweredWithItsRemoval(t *testing.T) {
 	c := twoServices(t)
 	s := start(t, c, nil)
-	for kind := range resources.Kinds {
+	for kind := range envoyconfig.Kinds {
 		p := connect(t, s, "a", "shop/edge", nil)
 		p.ask(kind, "none.shop:80", "other.shop:80")
 		p.brings(nil, []string{"none.shop:80", "other.shop:80"})

@@ -14,7 +14,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // detour is what twoServices are, by another history: replicas see different ones.
@@ -35,7 +35,7 @@ func detour(t *testing.T) *cluster {
 
 // request asks for resources with what the client had at last; an answer is acknowledged by
 // its nonce.
-func (w *world) request(kind resources.Kind, version, nonce string, names ...string) {
+func (w *world) request(kind envoyconfig.Kind, version, nonce string, names ...string) {
 	w.t.Helper()
 	if err := w.stream.Send(&discoveryv3.DiscoveryRequest{Node: w.node, TypeUrl: kind.TypeURL(), VersionInfo: version, ResponseNonce: nonce, ResourceNames: names}); err != nil {
 		w.t.Log(err)
@@ -62,7 +62,7 @@ func values(answer *discoveryv3.DiscoveryResponse) [][]byte {
 
 func TestContract99AClientOfGRPCThatComesFromAnotherReplicaMissesNothing(t *testing.T) {
 	names := []string{"api.shop:80", "web.shop:80"}
-	for _, kind := range []resources.Kind{listeners, routes, clusters, endpoints} {
+	for _, kind := range []envoyconfig.Kind{listeners, routes, clusters, endpoints} {
 		t.Run(kind.String(), func(t *testing.T) {
 			first := ask(t, start(t, twoServices(t), nil), "gRPC Go", nil)
 			first.request(kind, "", "", names...)

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // unserved is the type of all that is not served, for the stream servers: they would keep
@@ -96,7 +96,7 @@ func (c *client) hearUnserved(h heard) error {
 
 // note notes a request for a type that is served, and reports whether it says something to
 // an answer.
-func (c *client) note(kind resources.Kind, h heard) (answered bool, err error) {
+func (c *client) note(kind envoyconfig.Kind, h heard) (answered bool, err error) {
 	p, now := &c.kinds[kind], time.Now()
 	if !p.asked { // only this stream changes it
 		var foreign map[string]int
@@ -141,7 +141,7 @@ func (c *client) locked(do func()) {
 // bring takes over what an Envoy says it has when it begins. What is there has the text of the
 // resource; what is not is foreign, and counts. Of clusters, and of listeners where nothing
 // says which ones the fleet has, the client is told later that they are gone.
-func (c *client) bring(kind resources.Kind, w *wish) (foreign map[string]int, err error) {
+func (c *client) bring(kind envoyconfig.Kind, w *wish) (foreign map[string]int, err error) {
 	later := c.server.later(c.fleet, kind)
 	has := make(map[string]string, len(w.has))
 	w.gone = make(map[string]struct{})
@@ -177,5 +177,5 @@ func rejection(message string, there bool) string {
 	if message == "" {
 		message = "no reason was given"
 	}
-	return wire.Cut(wire.Printable(message), longestText)
+	return transport.Cut(transport.Printable(message), longestText)
 }

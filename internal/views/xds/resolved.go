@@ -7,14 +7,14 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // mostUnresolved is how many listeners and routes of a fleet are named that lead nowhere.
 const mostUnresolved = 5
 
 // Objects are those of all fleets, by name; none before it is known which Services there are.
-func (s *Server) Objects() []resources.ObjectState {
+func (s *Server) Objects() []envoyconfig.ObjectState {
 	s.mu.Lock()
 	joined := s.joined
 	s.mu.Unlock()
@@ -22,9 +22,9 @@ func (s *Server) Objects() []resources.ObjectState {
 		return nil
 	}
 	objects, file := s.opts.Fleets.carried()
-	all := make([]resources.ObjectState, 0, len(objects))
+	all := make([]envoyconfig.ObjectState, 0, len(objects))
 	for name, o := range objects {
-		one := resources.ObjectState{Client: name, Generation: o.Traffic.Generation}
+		one := envoyconfig.ObjectState{Client: name, Generation: o.Traffic.Generation}
 		_, inFile := file[name]
 		switch {
 		case inFile:
@@ -36,13 +36,13 @@ func (s *Server) Objects() []resources.ObjectState {
 		}
 		all = append(all, one)
 	}
-	slices.SortFunc(all, func(a, b resources.ObjectState) int { return strings.Compare(a.Client, b.Client) })
+	slices.SortFunc(all, func(a, b envoyconfig.ObjectState) int { return strings.Compare(a.Client, b.Client) })
 	return all
 }
 
 // resolve looks where listeners lead.
-func (s *Server) resolve(one *resources.ObjectState, listeners []resources.Listener) {
-	look := func(port uint16, route int, b resources.Backend) {
+func (s *Server) resolve(one *envoyconfig.ObjectState, listeners []envoyconfig.Listener) {
+	look := func(port uint16, route int, b envoyconfig.Backend) {
 		service := s.service(b.Service)
 		reason, text := s.leads(one.Client, b, service)
 		switch {
@@ -51,7 +51,7 @@ func (s *Server) resolve(one *resources.ObjectState, listeners []resources.Liste
 		case len(one.Unresolved) == mostUnresolved:
 			one.More++
 		default:
-			one.Unresolved = append(one.Unresolved, resources.Unresolved{Port: int32(port), Route: route, Reason: reason, Text: text})
+			one.Unresolved = append(one.Unresolved, envoyconfig.Unresolved{Port: int32(port), Route: route, Reason: reason, Text: text})
 		}
 	}
 	for i := range listeners {
@@ -66,7 +66,7 @@ func (s *Server) resolve(one *resources.ObjectState, listeners []resources.Liste
 }
 
 // note notes what of a Service has no effect.
-func note(o *resources.ObjectState, service *join.Service) {
+func note(o *envoyconfig.ObjectState, service *join.Service) {
 	for _, field := range service.Unused {
 		text := fmt.Sprintf("%s of Service %s/%s has no effect behind Envoys", field, service.Namespace, service.Name)
 		if len(o.Notes) < mostUnresolved && !slices.Contains(o.Notes, text) {
@@ -77,7 +77,7 @@ func note(o *resources.ObjectState, service *join.Service) {
 
 // leads says why a backend leads nowhere for a fleet; nothing where it does. Of another
 // namespace it says the same whether the Service is there or not.
-func (s *Server) leads(fleet string, b resources.Backend, service *join.Service) (reason, text string) {
+func (s *Server) leads(fleet string, b envoyconfig.Backend, service *join.Service) (reason, text string) {
 	namespace, _, _ := strings.Cut(fleet, "/")
 	name := b.Service.Namespace + "/" + b.Service.Name
 	switch {

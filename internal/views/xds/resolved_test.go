@@ -14,7 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // hidden writes a Service that is not shown.
@@ -24,16 +24,16 @@ func (c *cluster) hidden(namespace, name string) {
 }
 
 // leading is a server to which objects say these listeners of fleet shop/edge.
-func leading(t *testing.T, c *cluster, all ...resources.Listener) (*server, *xds.Fleets) {
+func leading(t *testing.T, c *cluster, all ...envoyconfig.Listener) (*server, *xds.Fleets) {
 	t.Helper()
 	fleets := xds.NewFleets()
-	fleets.Replace(map[string]xds.Object{"shop/edge": {Traffic: resources.Traffic{Generation: 7, Listeners: all}}})
+	fleets.Replace(map[string]xds.Object{"shop/edge": {Traffic: envoyconfig.Traffic{Generation: 7, Listeners: all}}})
 	return start(t, c, func(o *xds.Options) { o.Fleets = fleets }), fleets
 }
 
-func to(service string, port int32) resources.Listener {
+func to(service string, port int32) envoyconfig.Listener {
 	namespace, name, _ := strings.Cut(service, "/")
-	return resources.Listener{Port: 8080, Protocol: resources.HTTP, Service: join.Key{Namespace: namespace, Name: name}, ServicePort: port}
+	return envoyconfig.Listener{Port: 8080, Protocol: envoyconfig.HTTP, Service: join.Key{Namespace: namespace, Name: name}, ServicePort: port}
 }
 
 func TestContract152AListenerThatLeadsNowhereIsNamedWithTheRemedy(t *testing.T) {
@@ -52,9 +52,9 @@ func TestContract152AListenerThatLeadsNowhereIsNamedWithTheRemedy(t *testing.T) 
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "https", Port: 443, AppProtocol: ptr.To("https")}}},
 	})
 	tcp := to("shop/hidden", 0)
-	tcp.Protocol = resources.TCP
+	tcp.Protocol = envoyconfig.TCP
 	for name, one := range map[string]struct {
-		listener     resources.Listener
+		listener     envoyconfig.Listener
 		reason, text string
 	}{
 		"the first port":               {listener: to("shop/web", 0)},
@@ -103,9 +103,9 @@ func TestContract152OfAnotherNamespaceTheWordsAreTheSame(t *testing.T) {
 func TestContract152TheFirstFiveAreNamed(t *testing.T) {
 	c := newCluster(t)
 	c.service("shop", "web", port("http", 80))
-	l := resources.Listener{Port: 8443, Protocol: resources.HTTP}
+	l := envoyconfig.Listener{Port: 8443, Protocol: envoyconfig.HTTP}
 	for i := range 9 {
-		l.Routes = append(l.Routes, resources.Route{Prefix: fmt.Sprintf("/%d", i), Service: join.Key{Namespace: "shop", Name: []string{"web", "gone"}[min(1, i%4)]}})
+		l.Routes = append(l.Routes, envoyconfig.Route{Prefix: fmt.Sprintf("/%d", i), Service: join.Key{Namespace: "shop", Name: []string{"web", "gone"}[min(1, i%4)]}})
 	}
 	s, fleets := leading(t, c, l)
 	got := s.Objects()[0]
@@ -121,7 +121,7 @@ func TestContract152TheFirstFiveAreNamed(t *testing.T) {
 	until(t, "all lead somewhere", func() bool { return len(s.Objects()[0].Unresolved) == 0 })
 	c.noService("web")
 	until(t, "three lead nowhere", func() bool { return len(s.Objects()[0].Unresolved) == 3 })
-	fleets.Replace(map[string]xds.Object{"shop/edge": {Traffic: resources.Traffic{Generation: 8}, Problem: errors.New("two routes")}})
+	fleets.Replace(map[string]xds.Object{"shop/edge": {Traffic: envoyconfig.Traffic{Generation: 8}, Problem: errors.New("two routes")}})
 	if got := s.Objects()[0]; got.Generation != 8 || got.Problem != "two routes" || len(got.Unresolved) != 0 {
 		t.Errorf("got %+v, want why generation 8 is not in effect", got)
 	}
@@ -130,7 +130,7 @@ func TestContract152TheFirstFiveAreNamed(t *testing.T) {
 func TestContract152BeforeTheServicesAreKnownNothingIsSaid(t *testing.T) {
 	c := &cluster{Cache: cache.New(1)}
 	fleets := xds.NewFleets()
-	fleets.Replace(map[string]xds.Object{"shop/edge": {Traffic: resources.Traffic{Generation: 7, Listeners: []resources.Listener{to("shop/web", 0)}}}})
+	fleets.Replace(map[string]xds.Object{"shop/edge": {Traffic: envoyconfig.Traffic{Generation: 7, Listeners: []envoyconfig.Listener{to("shop/web", 0)}}}})
 	s := begin(t, c, func(o *xds.Options) { o.Fleets = fleets })
 	if got := s.Objects(); len(got) != 0 {
 		t.Errorf("got %+v before the first list", got)
@@ -147,7 +147,7 @@ func TestContract153WhatAServiceSaysAndProxiesDoNotHeedIsTold(t *testing.T) {
 		TrafficDistribution: ptr.To("PreferClose"), InternalTrafficPolicy: ptr.To(corev1.ServiceInternalTrafficPolicyLocal),
 	}})
 	l := to("shop/web", 0)
-	l.Routes = []resources.Route{{Prefix: "/again", Service: l.Service}}
+	l.Routes = []envoyconfig.Route{{Prefix: "/again", Service: l.Service}}
 	s, _ := leading(t, c, l)
 	want := []string{
 		"sessionAffinity of Service shop/web has no effect behind Envoys",

@@ -13,7 +13,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // resource is one resource. Its bytes are made when the first client needs them, and then
@@ -26,14 +26,14 @@ type resource struct {
 // batch are resources that are made together: those of one kind of a Service or fleet.
 type batch struct {
 	once sync.Once
-	kind resources.Kind
+	kind envoyconfig.Kind
 	make func() map[string]proto.Message
 	// encoded is never changed once it is made: answers share it.
 	encoded map[string]*discoveryv3.Resource
 }
 
 // later returns resources of these names that are made when they are needed.
-func later(kind resources.Kind, names []string, from func() map[string]proto.Message) map[string]*resource {
+func later(kind envoyconfig.Kind, names []string, from func() map[string]proto.Message) map[string]*resource {
 	of := &batch{kind: kind, make: from}
 	all := make(map[string]*resource, len(names))
 	for _, name := range names {
@@ -55,7 +55,7 @@ func (b *batch) encode() {
 	made := b.make()
 	b.encoded = make(map[string]*discoveryv3.Resource, len(made))
 	for name, message := range made {
-		text := resources.Bytes(message)
+		text := envoyconfig.Bytes(message)
 		b.encoded[name] = &discoveryv3.Resource{
 			Name: name, Version: versionOf(text), Resource: &anypb.Any{TypeUrl: b.kind.TypeURL(), Value: text},
 		}
@@ -70,13 +70,13 @@ func versionOf(text []byte) string {
 }
 
 // set are resources by kind and name.
-type set [resources.Kinds]map[string]*resource
+type set [envoyconfig.Kinds]map[string]*resource
 
 // newSet returns a set of messages that are there.
-func newSet(from resources.Set) set {
+func newSet(from envoyconfig.Set) set {
 	var s set
 	for kind, all := range from {
-		s[kind] = later(resources.Kind(kind), sortedKeys(all), func() map[string]proto.Message { return all })
+		s[kind] = later(envoyconfig.Kind(kind), sortedKeys(all), func() map[string]proto.Message { return all })
 	}
 	return s
 }
@@ -92,22 +92,22 @@ func (s *set) merge(other set) {
 }
 
 // form makes the resources of a Service for one kind of clients.
-type form func(*join.Service, []join.Endpoint, resources.Settings) resources.Set
+type form func(*join.Service, []join.Endpoint, envoyconfig.Settings) envoyconfig.Set
 
 // of returns the resources of a Service in this form. Those that do not depend on endpoints
 // are these of before, if the Service is the same as then.
-func (f form) of(j cache.JoinedService, s resources.Settings, before *set) set {
+func (f form) of(j cache.JoinedService, s envoyconfig.Settings, before *set) set {
 	var to set
 	if before != nil {
 		to = *before
 	} else {
 		for kind, all := range f(j.Service, nil, s) {
-			to[kind] = later(resources.Kind(kind), sortedKeys(all), func() map[string]proto.Message { return f(j.Service, nil, s)[kind] })
+			to[kind] = later(envoyconfig.Kind(kind), sortedKeys(all), func() map[string]proto.Message { return f(j.Service, nil, s)[kind] })
 		}
 	}
-	names := slices.Collect(maps.Keys(to[resources.Endpoints]))
-	to[resources.Endpoints] = later(resources.Endpoints, names, func() map[string]proto.Message {
-		return f(j.Service, j.Endpoints, s)[resources.Endpoints]
+	names := slices.Collect(maps.Keys(to[envoyconfig.Endpoints]))
+	to[envoyconfig.Endpoints] = later(envoyconfig.Endpoints, names, func() map[string]proto.Message {
+		return f(j.Service, j.Endpoints, s)[envoyconfig.Endpoints]
 	})
 	return to
 }

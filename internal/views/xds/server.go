@@ -18,10 +18,10 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // Options are what a Server is made of.
@@ -41,7 +41,7 @@ type Options struct {
 	// Fleets are the listeners of fleets; nil for none.
 	Fleets   *Fleets
 	Cache    *cache.Cache
-	Settings resources.Settings
+	Settings envoyconfig.Settings
 	// Annotation is the one of Services that are shown, for remedies; that of the endpoint
 	// views where it is empty.
 	Annotation string
@@ -68,13 +68,13 @@ type Server struct {
 	// news has something when a client has answered or left.
 	news  chan struct{}
 	stats stats
-	room  *wire.Room
+	room  *transport.Room
 
 	mu       sync.Mutex
 	joined   bool // the first join is translated
 	services map[join.Key]*translated
-	shared   [resources.Kinds]*collection
-	traffic  map[string]resources.Traffic // by fleet
+	shared   [envoyconfig.Kinds]*collection
+	traffic  map[string]envoyconfig.Traffic // by fleet
 	fleets   map[string]*fleet
 	clients  map[*client]struct{}
 	of       map[string]*account // by identity
@@ -96,16 +96,16 @@ func New(opts Options) (*Server, error) {
 	case opts.TLS != nil && (opts.Namespaces == nil || opts.Accepts == nil || opts.TrustDomain == ""):
 		return nil, errors.New("xds: with certificates it has to be known of which trust domain they are and what each client may see")
 	}
-	opts.MostClients = wire.SocketShare(opts.MostClients)
+	opts.MostClients = transport.SocketShare(opts.MostClients)
 	opts.Fleets = cmp.Or(opts.Fleets, NewFleets())
 	opts.Annotation = cmp.Or(opts.Annotation, join.ShownAnnotation)
 	s := &Server{
-		room: wire.NewRoom(wire.SocketShare(spareConnections), opts.MostClients+wire.SocketShare(spareConnections), opts.MostOfOne+wire.SocketShare(spareConnections)),
+		room: transport.NewRoom(transport.SocketShare(spareConnections), opts.MostClients+transport.SocketShare(spareConnections), opts.MostOfOne+transport.SocketShare(spareConnections)),
 		opts: opts, news: make(chan struct{}, 1),
 		services: make(map[join.Key]*translated), fleets: make(map[string]*fleet), clients: make(map[*client]struct{}), of: make(map[string]*account),
 	}
 	for kind := range s.shared {
-		s.shared[kind] = newCollection(resources.Kind(kind))
+		s.shared[kind] = newCollection(envoyconfig.Kind(kind))
 	}
 	return s, nil
 }

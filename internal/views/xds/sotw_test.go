@@ -16,7 +16,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -129,7 +129,7 @@ func TestContract68ATypeThatIsNotServedEndsNoStream(t *testing.T) {
 
 func TestContract68AnEnvoyThatAsksForTheStateOfTheWorldIsToldWhatToSet(t *testing.T) {
 	w := ask(t, start(t, twoServices(t), nil), "envoy", nil)
-	w.ask(resources.Clusters.TypeURL())
+	w.ask(envoyconfig.Clusters.TypeURL())
 	if _, err := w.stream.Recv(); status.Code(err) != codes.InvalidArgument {
 		t.Errorf("got %v", err)
 	}
@@ -153,7 +153,7 @@ func TestContract67AStreamOfTheStateOfTheWorldThatChangesItsNodeEnds(t *testing.
 // not exist for it, whichever kind it asks for and whatever its node says.
 func TestContract67AClientOfGRPCGetsNothingForeignOfAnyKind(t *testing.T) {
 	s, a, _ := secured(t, foreign(t))
-	for _, kind := range []resources.Kind{listeners, routes, clusters, endpoints} {
+	for _, kind := range []envoyconfig.Kind{listeners, routes, clusters, endpoints} {
 		for name, names := range map[string][]string{"by name": {"web.blog:80", "shared.blog:80"}, "by a star": {"*"}, "by no name": nil} {
 			w := ask(t, s, "gRPC Go", a.client(t, "spiffe://cluster.local/ns/shop/client/caller"))
 			w.node.Cluster = "blog/edge"

@@ -7,12 +7,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // stats counts what the server did, by protocol and kind.
 type stats struct {
-	pushes, acks, rejections [2][resources.Kinds]atomic.Uint64
+	pushes, acks, rejections [2][envoyconfig.Kinds]atomic.Uint64
 	refused                  atomic.Uint64
 }
 
@@ -37,7 +37,7 @@ type Stats struct {
 // KindStats is what became of the answers of one kind.
 type KindStats struct {
 	Protocol                 Protocol
-	Kind                     resources.Kind
+	Kind                     envoyconfig.Kind
 	Pushes, Acks, Rejections uint64
 }
 
@@ -45,7 +45,7 @@ type KindStats struct {
 func (s *Server) Stats() Stats {
 	now := Stats{Streams: map[Protocol]int{Envoy: 0, GRPC: 0}, Kept: map[KeptReason]int{KeptMissing: 0, KeptInvalid: 0, KeptUnread: 0}, Denied: s.stats.refused.Load()}
 	for i, protocol := range []Protocol{Envoy, GRPC} {
-		for kind := range resources.Kinds {
+		for kind := range envoyconfig.Kinds {
 			now.Kinds = append(now.Kinds, KindStats{
 				protocol, kind, s.stats.pushes[i][kind].Load(), s.stats.acks[i][kind].Load(), s.stats.rejections[i][kind].Load(),
 			})
@@ -137,7 +137,7 @@ func (c *client) stream() Stream {
 		if !p.asked {
 			continue
 		}
-		sent := Sent{Type: resources.Kind(kind).String(), Resources: []Resource{}, Rejected: p.rejected}
+		sent := Sent{Type: envoyconfig.Kind(kind).String(), Resources: []Resource{}, Rejected: p.rejected}
 		for _, name := range sortedKeys(p.sent) {
 			newest, acked := p.sent[name], p.acked[name]
 			r := Resource{Name: name, Version: newest.version, SentAt: newest.at.UTC()}

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 const (
@@ -31,7 +31,7 @@ type subscription struct {
 	interest
 
 	client *client
-	kind   resources.Kind
+	kind   envoyconfig.Kind
 	// begun says that the client has asked, everything that it wants all there is, and
 	// legacy that it does because it has named nothing yet.
 	begun, everything, legacy bool
@@ -54,7 +54,7 @@ const everyName = "*"
 // seed makes the hashes of names those of this process: nobody can choose names that clash.
 var seed = maphash.MakeSeed()
 
-func newSubscription(c *client, kind resources.Kind) *subscription {
+func newSubscription(c *client, kind envoyconfig.Kind) *subscription {
 	s := &subscription{client: c, kind: kind, names: make(map[uint64]bool)}
 	s.changes = true
 	s.wants = func(name string) bool {
@@ -70,7 +70,7 @@ func (s *subscription) begin(w wish) wish {
 	if !s.begun {
 		s.begun, s.anew, s.has, s.kept = true, true, w.has, w.gone
 		// Only for these an empty request means everything.
-		s.legacy = s.kind == resources.Clusters || s.kind == resources.Listeners
+		s.legacy = s.kind == envoyconfig.Clusters || s.kind == envoyconfig.Listeners
 		s.everything = s.legacy && len(w.more) == 0
 	}
 	if s.legacy && len(w.more) == 0 {

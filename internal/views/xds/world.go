@@ -8,7 +8,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/resources"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // translated is a Service with its resources, for both kinds of clients.
@@ -24,7 +24,7 @@ func (s *Server) translate(j cache.JoinedService, before *translated) *translate
 	if before.same(j.Service) {
 		grpc, envoy = &before.grpc, &before.envoy
 	}
-	return &translated{j.Service, form(resources.GRPC).of(j, s.opts.Settings, grpc), form(resources.Envoy).of(j, s.opts.Settings, envoy)}
+	return &translated{j.Service, form(envoyconfig.GRPC).of(j, s.opts.Settings, grpc), form(envoyconfig.Envoy).of(j, s.opts.Settings, envoy)}
 }
 
 // same reports whether the Service is the one that was translated.
@@ -36,7 +36,7 @@ func (s *Server) update(changed []cache.JoinedService, now time.Time) {
 	defer s.mu.Unlock()
 	s.joined = true
 	var put set
-	var gone [resources.Kinds][]string
+	var gone [envoyconfig.Kinds][]string
 	// Of most only the endpoints change.
 	redefined, endpoints := make(map[join.Key]bool), make(map[string]*resource)
 	for _, joined := range changed {
@@ -48,7 +48,7 @@ func (s *Server) update(changed []cache.JoinedService, now time.Time) {
 			s.services[joined.Key] = after
 		}
 		if before.same(joined.Service) {
-			maps.Copy(endpoints, after.envoy[resources.Endpoints])
+			maps.Copy(endpoints, after.envoy[envoyconfig.Endpoints])
 		} else {
 			redefined[joined.Key] = true
 		}
@@ -67,17 +67,17 @@ func (s *Server) update(changed []cache.JoinedService, now time.Time) {
 
 // share sends clients of gRPC what is new and what is gone. What leads to something else
 // comes after it, and goes before it.
-func (s *Server) share(put set, gone [resources.Kinds][]string) {
-	for kind := range resources.Kinds {
+func (s *Server) share(put set, gone [envoyconfig.Kinds][]string) {
+	for kind := range envoyconfig.Kinds {
 		s.shared[kind].put(put[kind])
 	}
-	for _, kind := range []resources.Kind{resources.Listeners, resources.Routes, resources.Clusters, resources.Endpoints} {
+	for _, kind := range []envoyconfig.Kind{envoyconfig.Listeners, envoyconfig.Routes, envoyconfig.Clusters, envoyconfig.Endpoints} {
 		s.shared[kind].drop(gone[kind])
 	}
 }
 
 // missing adds what a Service does not have any more.
-func missing(to [resources.Kinds][]string, before, after set) [resources.Kinds][]string {
+func missing(to [envoyconfig.Kinds][]string, before, after set) [envoyconfig.Kinds][]string {
 	for kind := range before {
 		for name := range before[kind] {
 			if _, still := after[kind][name]; !still {
@@ -94,7 +94,7 @@ func (s *Server) concerns(f *fleet, touched map[join.Key]bool) bool {
 	if !listed {
 		return len(touched) > 0
 	}
-	return slices.ContainsFunc(traffic.Backends(), func(b resources.Backend) bool { return touched[b.Service] })
+	return slices.ContainsFunc(traffic.Backends(), func(b envoyconfig.Backend) bool { return touched[b.Service] })
 }
 
 // wanted are the resources of a fleet. One with listeners gets the clusters that these
@@ -108,12 +108,12 @@ func (s *Server) wanted(f *fleet) set {
 		}
 		return nil
 	}
-	all := newSet(resources.Fleet(traffic.Listeners, service, traffic.Settings(s.opts.Settings)))
+	all := newSet(envoyconfig.Fleet(traffic.Listeners, service, traffic.Settings(s.opts.Settings)))
 	for _, b := range traffic.Backends() {
 		if cluster, found := b.Cluster(service(b.Service)); found {
 			of := s.services[b.Service].envoy
-			all[resources.Clusters][cluster] = of[resources.Clusters][cluster]
-			all[resources.Endpoints][cluster] = of[resources.Endpoints][cluster]
+			all[envoyconfig.Clusters][cluster] = of[envoyconfig.Clusters][cluster]
+			all[envoyconfig.Endpoints][cluster] = of[envoyconfig.Endpoints][cluster]
 		}
 	}
 	if listed {
@@ -187,16 +187,16 @@ func (s *Server) join(c *client) {
 	f.proxies[c] = struct{}{}
 	c.fleet = f
 	for kind := range c.wants {
-		c.wants[kind] = newSubscription(c, resources.Kind(kind))
+		c.wants[kind] = newSubscription(c, envoyconfig.Kind(kind))
 	}
 }
 
 // later reports whether a proxy is told later of what it has and its fleet does not: of
 // clusters, and of listeners where nothing says which ones the fleet has.
-func (s *Server) later(f *fleet, kind resources.Kind) bool {
+func (s *Server) later(f *fleet, kind envoyconfig.Kind) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return kind == resources.Clusters || kind == resources.Listeners && !f.listed
+	return kind == envoyconfig.Clusters || kind == envoyconfig.Listeners && !f.listed
 }
 
 // leave forgets a stream, and a fleet without streams.

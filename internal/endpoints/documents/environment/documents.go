@@ -11,7 +11,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // PoolName is the name of the pool that is made of variables, and of its credentials.
@@ -135,7 +135,7 @@ func used(c settings.Config, variable string) bool {
 	if variable == "SECURED_NODE_SELECTOR" {
 		return kind == settings.SourceKubernetes || kind == settings.SourceIONOS
 	}
-	if group, ok := strings.CutPrefix(spelling.Field(variable), "spec.source."); ok {
+	if group, ok := strings.CutPrefix(naming.Field(variable), "spec.source."); ok {
 		group, _, _ = strings.Cut(group, ".")
 		return group == string(kind)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/environment"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
-	names "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	names "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 type env map[string]string

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // Load returns the configuration that an environment says. Its pool and its binding are held
@@ -52,7 +52,7 @@ func mistakes(c settings.Config, m documents.Mistake) []settings.Mistake {
 		m.Rule = settings.Quote(m.Value) + " " + m.Rule
 	}
 	for _, s := range given(c) { // settings demands what is not set
-		if field := spelling.Field(s.Variable); field != "" && s.Variable != "SOURCE_KIND" && strings.HasPrefix(m.Field, field) {
+		if field := naming.Field(s.Variable); field != "" && s.Variable != "SOURCE_KIND" && strings.HasPrefix(m.Field, field) {
 			return []settings.Mistake{{Variable: s.Variable, Rule: m.Rule, Remedy: m.Remedy}}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/spelling"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // Text returns the documents of the variables as YAML. What has no field is in comments.
@@ -72,7 +72,7 @@ func rest(c settings.Config) []string {
 			value = "..."
 		}
 		switch {
-		case spelling.Field(s.Variable) == "":
+		case naming.Field(s.Variable) == "":
 			lines = append(lines, s.Variable+"="+value+" stays a variable.")
 		case !used(c, s.Variable):
 			lines = append(lines, s.Variable+"="+value+" has no effect: remove it.")

@@ -16,7 +16,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/ionos"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/ionos/ionostest"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // canary is a token that no chance text repeats a part of.
@@ -235,7 +235,7 @@ func TestContract03RetryAfterIsHonouredInBothForms(t *testing.T) {
 			c.Break(ionostest.Fault{Kind: kind, RetryAfter: test.header})
 			source := c.source(t, nil)
 			err := readError(t, source)
-			if got := wire.RetryAfterOf(err); got < test.min || got > test.max {
+			if got := transport.RetryAfterOf(err); got < test.min || got > test.max {
 				t.Errorf("%s %q: got %v, want %v to %v: %v", kind, test.header, got, test.min, test.max, err)
 			}
 			// Until then not even a change of the nodes asks again.

@@ -17,7 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 const (
@@ -49,7 +49,7 @@ const (
 // client asks the IONOS Cloud API, one request at a time. It returns documents as
 // they are; see document.
 type client struct {
-	*transport
+	*sdkTransport
 	place
 
 	sdk     *ionoscloud.APIClient
@@ -81,7 +81,7 @@ type call func(offset, limit int32) (*ionoscloud.APIResponse, error)
 // newClient makes the client and asks nothing. The configuration is not made by
 // the SDK's own function, which reads IONOS_LOG_LEVEL, and trace prints the token.
 func newClient(options Options) *client {
-	transport := newTransport(options)
+	sends := newTransport(options)
 	config := &ionoscloud.Configuration{
 		Servers:    ionoscloud.ServerConfigurations{{URL: baseURL(options.APIURL)}},
 		UserAgent:  "ionos-endpointslice-controller",
@@ -93,12 +93,12 @@ func newClient(options Options) *client {
 	// Only now: where IONOS_PINNED_CERT is set, the SDK puts another transport
 	// into the client that it is given.
 	config.HTTPClient = &http.Client{
-		Transport: transport,
+		Transport: sends,
 		Timeout:   requestTimeout,
 		// A redirect to another port of the same host would carry the token.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-	return &client{transport: transport, place: place{options.LANID, options.DatacenterID}, sdk: sdk, cluster: options.ClusterID}
+	return &client{sdkTransport: sends, place: place{options.LANID, options.DatacenterID}, sdk: sdk, cluster: options.ClusterID}
 }
 
 // baseURL completes IONOS_API_URL: a scheme may be missing, a slash may be too
@@ -289,10 +289,10 @@ func (c *client) fetch(about subject, ask call, offset, limit int32) ([]byte, er
 	return nil, c.explain(about, answer, err)
 }
 
-// transport does for every request what the SDK leaves undone or does wrong: it
+// sdkTransport does for every request what the SDK leaves undone or does wrong: it
 // keeps connections, sets the credentials of this moment, bounds the answer, and
 // notes the rate limit. It belongs to one client.
-type transport struct {
+type sdkTransport struct {
 	base        http.RoundTripper
 	credentials *credentials
 	limits      atomic.Pointer[RateLimit]
@@ -300,14 +300,14 @@ type transport struct {
 
 // newTransport owns its connections; it never touches http.DefaultClient. What
 // Wrap makes is the last to see a request.
-func newTransport(options Options) *transport {
+func newTransport(options Options) *sdkTransport {
 	base := &http.Transport{}
 	if standard, ok := http.DefaultTransport.(*http.Transport); ok {
 		base = standard.Clone()
 	}
-	base.Proxy = wire.ProxyFromEnvironment
+	base.Proxy = transport.ProxyFromEnvironment
 	base.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
-	t := &transport{base: base, credentials: &credentials{token: options.Token, username: options.Username, password: options.Password}}
+	t := &sdkTransport{base: base, credentials: &credentials{token: options.Token, username: options.Username, password: options.Password}}
 	if options.Wrap != nil {
 		t.base = options.Wrap(base)
 	}
@@ -315,7 +315,7 @@ func newTransport(options Options) *transport {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (t *transport) RoundTrip(original *http.Request) (*http.Response, error) {
+func (t *sdkTransport) RoundTrip(original *http.Request) (*http.Response, error) {
 	request := original.Clone(original.Context())
 	request.Close = false // the SDK closes the connection after each request
 	// The SDK takes this one from the environment, at every request.
@@ -342,7 +342,7 @@ func (t *transport) RoundTrip(original *http.Request) (*http.Response, error) {
 }
 
 // CloseIdleConnections lets http.Client close them.
-func (t *transport) CloseIdleConnections() {
+func (t *sdkTransport) CloseIdleConnections() {
 	if closer, ok := t.base.(interface{ CloseIdleConnections() }); ok {
 		closer.CloseIdleConnections()
 	}
@@ -378,7 +378,7 @@ type credentials struct {
 	// expiry is when the token used last expires, zero if it does not say.
 	expiry atomic.Pointer[time.Time]
 	// secrets are those that were used, which no error may repeat.
-	secrets wire.Secrets
+	secrets transport.Secrets
 }
 
 // header returns the value of Authorization at this moment.
@@ -401,7 +401,7 @@ func (c *credentials) header() (string, error) {
 	if token == "" {
 		return "", errors.New("IONOS_TOKEN is empty; set it, or write the token to the file that IONOS_TOKEN_FILE names")
 	}
-	_, expires := wire.TokenValidity(token)
+	_, expires := transport.TokenValidity(token)
 	c.expiry.Store(&expires)
 	c.secrets.Add(token)
 	return "Bearer " + token, nil
@@ -435,7 +435,7 @@ func plainToken(text string) string {
 // refused is the error while the service wants to be left alone.
 func (c *client) refused() error {
 	if wait := time.Until(c.until); wait > 0 {
-		return &wire.RetryAfterError{Err: fmt.Errorf("not asked for another %s, as the API demanded: %w", wait.Round(time.Second), c.refusal), After: wait}
+		return &transport.RetryAfterError{Err: fmt.Errorf("not asked for another %s, as the API demanded: %w", wait.Round(time.Second), c.refusal), After: wait}
 	}
 	return nil
 }
@@ -456,13 +456,13 @@ func (c *client) explain(about subject, answer *ionoscloud.APIResponse, err erro
 		text += "; " + remedy
 	}
 	said := http.Header{"Retry-After": answer.Header[headerRetryAfter], "Date": answer.Header["Date"]}
-	wait := wire.RetryAfter(said, time.Now(), maxRetryAfter)
+	wait := transport.RetryAfter(said, time.Now(), maxRetryAfter)
 	if wait <= 0 {
 		return refusal(status, errors.New(text))
 	}
 	c.until = time.Now().Add(wait)
 	c.refusal = refusal(status, fmt.Errorf("%s; not asked again for %s", text, wait.Round(time.Second)))
-	return &wire.RetryAfterError{Err: c.refusal, After: wait}
+	return &transport.RetryAfterError{Err: c.refusal, After: wait}
 }
 
 // refusal says where the credentials are what is refused.
@@ -507,7 +507,7 @@ func (c *client) said(status int, err error) string {
 	}
 	for _, message := range *model.Messages {
 		if text := message.Message; text != nil && c.credentials.secrets.Hide(*text) == *text {
-			return wire.Cut(wire.Printable(*text), mostSaid)
+			return transport.Cut(transport.Printable(*text), mostSaid)
 		}
 	}
 	return ""

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 const (
@@ -257,7 +257,7 @@ func (s *Source) look(ctx context.Context, nodes []inventory.Node) (pending time
 	case wait > 0 && !stale:
 		return wait, nil
 	case wait > 0 && s.failed != nil:
-		return 0, &wire.RetryAfterError{Err: fmt.Errorf("not asked again for another %s: %w", wait.Round(time.Millisecond), s.failed), After: wait}
+		return 0, &transport.RetryAfterError{Err: fmt.Errorf("not asked again for another %s: %w", wait.Round(time.Millisecond), s.failed), After: wait}
 	}
 	s.tried = now
 	if s.failed = s.ask(ctx, nodes); s.failed != nil {

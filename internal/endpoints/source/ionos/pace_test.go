@@ -13,7 +13,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/ionos"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/ionos/ionostest"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // watched is a source whose nodes are watched, with an hour between its polls.
@@ -128,7 +128,7 @@ func TestAFailedReadIsNotRepeatedFasterThanThePace(t *testing.T) {
 	first := readError(t, source)
 	asked := c.Counts().Requests
 	again := readError(t, source)
-	pause := wire.RetryAfterOf(again)
+	pause := transport.RetryAfterOf(again)
 	if pause <= 0 || pause > 2*time.Second {
 		t.Errorf("got error %v, want one that says when to ask again", again)
 	}

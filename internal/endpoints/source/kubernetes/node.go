@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 const (
@@ -172,4 +172,4 @@ func tainted(node *corev1.Node, key string) bool {
 }
 
 // short bounds a text of others.
-func short(text string) string { return wire.Cut(text, 200) }
+func short(text string) string { return transport.Cut(text, 200) }

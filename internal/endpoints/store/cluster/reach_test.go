@@ -18,7 +18,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/storetest"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/wire"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // says answers like an API server with that message in its Status.
@@ -186,7 +186,7 @@ func TestAWriteSaysWhetherTheServerIsUnavailableOrThisSliceAlone(t *testing.T) {
 			if got := errors.Is(err, publish.ErrUnavailable); got != test.unavailable {
 				t.Errorf("got unavailable %t, want %t: %v", got, test.unavailable, err)
 			}
-			if got := wire.RetryAfterOf(err); got != test.retryAfter {
+			if got := transport.RetryAfterOf(err); got != test.retryAfter {
 				t.Errorf("the error asks for a pause of %s, want %s: %v", got, test.retryAfter, err)
 			}
 		})

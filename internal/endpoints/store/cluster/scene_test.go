@@ -26,14 +26,14 @@ type scene struct {
 	t       *testing.T
 	target  publish.Target
 	store   *single
-	network *transport
+	network *failingNetwork
 	stop    func()
 }
 
 func newScene(t *testing.T, server *controlplane.ControlPlane) *scene {
 	t.Helper()
 	namespace := apiserver.New(t, server, leastRights()...)
-	s := &scene{Namespace: namespace, t: t, target: storetest.Target(namespace.Name), network: newTransport()}
+	s := &scene{Namespace: namespace, t: t, target: storetest.Target(namespace.Name), network: newFailingNetwork()}
 	config := server.UserConfig(namespace.Name)
 	config.Wrap(s.network.wrap)
 	s.store = newStore(t, config, s.target)

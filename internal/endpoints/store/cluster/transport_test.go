@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// transport is a network that fails as a test wants: watches that stall, and
+// failingNetwork is a network that fails as a test wants: watches that stall, and
 // answers to writes that get lost.
-type transport struct {
+type failingNetwork struct {
 	http.RoundTripper
 
 	mu         sync.Mutex
@@ -17,27 +17,27 @@ type transport struct {
 	loseAnswer bool
 }
 
-func newTransport() *transport {
-	t := &transport{}
+func newFailingNetwork() *failingNetwork {
+	t := &failingNetwork{}
 	t.flow()
 	return t
 }
 
 // wrap is for rest.Config.Wrap.
-func (t *transport) wrap(inner http.RoundTripper) http.RoundTripper {
+func (t *failingNetwork) wrap(inner http.RoundTripper) http.RoundTripper {
 	t.RoundTripper = inner
 	return t
 }
 
 // stall delays all events of the watches from now on.
-func (t *transport) stall() {
+func (t *failingNetwork) stall() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.gate = make(chan struct{})
 }
 
 // flow lets it through again.
-func (t *transport) flow() {
+func (t *failingNetwork) flow() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.gate != nil {
@@ -49,13 +49,13 @@ func (t *transport) flow() {
 }
 
 // loseNextAnswer delivers the next write and drops its answer.
-func (t *transport) loseNextAnswer() {
+func (t *failingNetwork) loseNextAnswer() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.loseAnswer = true
 }
 
-func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
+func (t *failingNetwork) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.RoundTripper.RoundTrip(request)
 	if err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (t *transport) RoundTrip(request *http.Request) (*http.Response, error) {
 type stallingBody struct {
 	io.ReadCloser
 
-	transport *transport
+	transport *failingNetwork
 	done      <-chan struct{}
 }
 

@@ -1,0 +1,99 @@
+package apiserver
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+)
+
+const (
+	// absentMax bounds the pause where the kind or the right is missing, which may last
+	// for ever.
+	absentMax = 10 * time.Second
+	// confirm is how soon a list is repeated that leaves out what was known.
+	confirm = 2 * time.Second
+)
+
+// kind is what is known of one kind, and its watch.
+type kind struct {
+	watcher  *Watcher
+	name     string
+	resource kube.Resource
+	watch    *kube.Reflector
+
+	mu      sync.Mutex
+	objects map[documents.Key]*object
+	// newest is the latest revision of which list or watch told, since the server came back
+	// from a backup if it did.
+	newest string
+	// listed says that there was a complete list since the kind is there, and had that
+	// there ever was one.
+	listed, had bool
+	// missing says that the API server does not have the kind.
+	missing bool
+}
+
+func newKind(w *Watcher, name string, resource kube.Resource) *kind {
+	k := &kind{watcher: w, name: name, resource: resource, objects: make(map[documents.Key]*object)}
+	k.watch = &kube.Reflector{
+		Client: w.client, What: name, Resource: resource, Object: &kube.Raw{},
+		Store:    &kube.Feed[*kube.Raw, *object]{Lock: &k.mu, Read: k.read, Set: k.set, Remove: k.remove, SetAll: k.replace, Seen: k.seen},
+		Answered: k.answered,
+		Longest: func(err error) time.Duration {
+			if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
+				return absentMax
+			}
+			return 0
+		},
+	}
+	return k
+}
+
+// listing is what is known now.
+func (k *kind) listing(now time.Time) documents.Listing {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	l := documents.Listing{Kind: k.name, Known: k.listed, Missing: k.missing, Had: k.had}
+	for _, o := range k.objects {
+		d := o.document
+		d.Undone = o.undone
+		l.Documents = append(l.Documents, d)
+	}
+	since, stale := k.watch.Stale(now)
+	failed := k.watch.Failed()
+	switch {
+	case k.missing:
+	case k.listed && stale != nil:
+		l.Problem = fmt.Sprintf("the watch has told nothing since %s, so what is known may be out of date", since.UTC().Format(time.RFC3339))
+		if failed != nil {
+			l.Problem += ": " + failed.Error()
+		}
+		l.Remedy = "look at the API server, and at the rights of this program"
+	case !k.listed && failed != nil:
+		l.Problem = "cannot be listed: " + failed.Error()
+		l.Remedy = "give this program the right to list and watch " + k.resource.Name + ", or set DOCUMENTS_API=false"
+	}
+	return l
+}
+
+// refused reports whether the right to list is missing.
+func (k *kind) refused() bool { return apierrors.IsForbidden(k.watch.Failed()) }
+
+// answered notes what came of a request.
+func (k *kind) answered(_ string, err error) {
+	if err == nil {
+		return
+	}
+	if apierrors.IsNotFound(err) {
+		// Also where a proxy answers for the server: then nothing that was there is gone.
+		k.mu.Lock()
+		k.missing, k.listed = true, false
+		k.mu.Unlock()
+	}
+	k.watcher.signal()
+}

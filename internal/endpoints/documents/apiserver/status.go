@@ -1,0 +1,275 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+)
+
+const (
+	// look is the time between two looks at what objects are to say.
+	look = time.Second
+	// least is the least time between two writes of one object.
+	least = 5 * time.Second
+	// mostBusy is how long slices that wait hold up every status at most.
+	mostBusy = 30 * time.Second
+	// mostEarly is how long an object is waited for of which more will be known soon.
+	mostEarly = 30 * time.Second
+	// batch is how many are written before it is looked again whether slices wait, and
+	// lanes how many at a time.
+	batch = 32
+	lanes = 4
+)
+
+// Status is what an object is to say of itself.
+type Status struct {
+	Key documents.Key
+	// UID is that of the object: another one of the same name says nothing of this.
+	UID string
+	// Pool or Binding is set. Their conditions need no time.
+	Pool    *v1alpha1.EndpointPoolStatus
+	Binding *v1alpha1.EndpointBindingStatus
+	// Early says that more will be known soon.
+	Early bool
+}
+
+// StatusOptions say what is written, and how.
+type StatusOptions struct {
+	// Want returns what all objects are to say, one after the other, and whether slices wait
+	// to be written.
+	Want func() (all iter.Seq[Status], busy bool)
+	// Revision is another one whenever Want may return something else than before, and every
+	// 30 seconds. While it stays, and so do the objects, Want is not called: to work out what
+	// 1,000 objects are to say is most of what they cost at rest.
+	Revision func() uint64
+	// Fence goes around each write; nil for none.
+	Fence func(ctx context.Context, write func(context.Context) error) error
+	// Trouble is called with the objects whose status is not written, those that were
+	// refused last first, when there are others than before, and with none when all are
+	// written again.
+	Trouble func([]Failure)
+}
+
+// statuses writes the status of objects.
+type statuses struct {
+	StatusOptions
+	watcher *Watcher
+
+	mu sync.Mutex
+	// wrote is when each object was written last, and since when it is early.
+	wrote, early map[documents.Key]time.Time
+	refusals     map[documents.Key]*refusal
+	// unwritten are those of which Trouble was called last.
+	unwritten []Failure
+}
+
+// Tell keeps the status of every object as it is to be, until ctx ends. An object is
+// written at most once in five seconds, when no slice waits, and not at all where it says
+// that already. Objects whose status is refused are tried again apart, ever more rarely.
+func (w *Watcher) Tell(ctx context.Context, options StatusOptions) {
+	s := &statuses{
+		StatusOptions: options, watcher: w,
+		wrote: make(map[documents.Key]time.Time), early: make(map[documents.Key]time.Time), refusals: make(map[documents.Key]*refusal),
+	}
+	if s.Fence == nil {
+		s.Fence = func(ctx context.Context, write func(context.Context) error) error { return write(ctx) }
+	}
+	defer w.unwrite(nil) // it is another replica's then
+	var again sync.WaitGroup
+	defer again.Wait()
+	again.Go(func() { s.keep(ctx, refused) })
+	s.keep(ctx, accepted)
+}
+
+// revision is that of what is compared: what objects are to say, and the objects.
+type revision struct{ wanted, objects uint64 }
+
+// keep writes the objects of one history.
+func (s *statuses) keep(ctx context.Context, of history) {
+	var busySince time.Time
+	var equal revision // where nothing differed and nothing waited; 0 for none
+	for kube.Wait(ctx, look) {
+		if is := (revision{s.Revision(), s.watcher.revision.Load()}); is != equal {
+			equal = revision{}
+			if s.equalize(ctx, of, &busySince) {
+				equal = is
+			}
+		}
+		s.tell()
+	}
+}
+
+// equalize writes what differs, and reports whether nothing is left that differs or waits.
+func (s *statuses) equalize(ctx context.Context, of history, busySince *time.Time) bool {
+	for s.any(of) {
+		now := time.Now()
+		all, busy := s.Want()
+		if !busy {
+			*busySince = time.Time{}
+		} else if busySince.IsZero() {
+			*busySince = now
+		}
+		due, waits := s.due(all, now, of)
+		if len(due) == 0 {
+			return !waits
+		}
+		if busy && now.Sub(*busySince) < mostBusy || !s.write(ctx, due, of) {
+			return false // the rest waits for the next look
+		}
+	}
+	return false
+}
+
+// update is one write.
+type update struct {
+	key     documents.Key
+	object  []byte
+	version string
+	says    summary
+}
+
+// due returns what differs and may be written now, in the order of what is wanted, and no
+// more than a batch. It reports whether something waits that may differ.
+func (s *statuses) due(all iter.Seq[Status], now time.Time, of history) (due []update, waits bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := make(map[documents.Key]bool) // those that were refused
+	for want := range all {
+		was := s.historyOf(want.Key)
+		if was == refused {
+			known[want.Key] = true
+		}
+		if was != of {
+			continue
+		}
+		if !want.Early {
+			delete(s.early, want.Key)
+		} else if since, known := s.early[want.Key]; !known || now.Sub(since) < mostEarly {
+			if !known {
+				s.early[want.Key] = now
+			}
+			waits = true
+			continue
+		}
+		if last, ever := s.wrote[want.Key]; ever && now.Sub(last) < least || s.waits(want.Key, now) {
+			waits = true
+			continue
+		}
+		if u, differs := s.watcher.differs(&want, now); !differs {
+			delete(s.refusals, want.Key)
+		} else if due = append(due, u); len(due) == batch {
+			return due, true
+		}
+	}
+	s.forget(known)
+	return due, waits
+}
+
+// write writes some of them, and reports whether any was accepted.
+func (s *statuses) write(ctx context.Context, due []update, of history) bool {
+	s.mu.Lock()
+	for _, u := range due {
+		s.wrote[u.key] = time.Now()
+	}
+	s.mu.Unlock()
+	queue := make(chan update)
+	var running sync.WaitGroup
+	var taken atomic.Bool
+	for range min(lanes, len(due)) {
+		running.Go(func() {
+			for u := range queue {
+				bounded, cancel := context.WithTimeout(ctx, of.bound())
+				err := s.Fence(bounded, func(ctx context.Context) error { return s.watcher.update(ctx, u) })
+				cancel()
+				if ctx.Err() == nil && s.note(u, err) {
+					taken.Store(true)
+				}
+			}
+		})
+	}
+	for _, u := range due {
+		queue <- u
+	}
+	close(queue)
+	running.Wait()
+	return taken.Load()
+}
+
+// update writes one status, and takes over what the server answers.
+func (w *Watcher) update(ctx context.Context, u update) error {
+	k := w.kindOf(u.key.Kind)
+	resource, answer := k.resource, &kube.Raw{}
+	resource.Namespace = u.key.Namespace
+	if err := w.client.UpdateStatus(ctx, resource, u.key.Name, u.object, answer); err != nil {
+		return err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if o := k.objects[u.key]; o != nil && o.document.Object.UID == string(answer.UID) {
+		now := *o
+		now.version, now.has, now.sent = answer.ResourceVersion, k.summary(answer.JSON), nil
+		if now.has.digest != u.says.digest {
+			now.sent = &attempt{u.says, time.Now()}
+		}
+		k.objects[u.key] = &now
+	}
+	return nil
+}
+
+// differs returns the object with the status that is wanted, and whether it says something
+// else.
+func (w *Watcher) differs(want *Status, now time.Time) (u update, differs bool) {
+	k := w.kindOf(want.Key.Kind)
+	k.mu.Lock()
+	o := k.objects[want.Key]
+	k.mu.Unlock()
+	if o == nil || o.leftOut || o.document.Object.UID != want.UID {
+		return update{}, false
+	}
+	metadata := map[string]string{"name": want.Key.Name, "uid": want.UID, "resourceVersion": o.version}
+	if want.Key.Namespace != "" {
+		metadata["namespace"] = want.Key.Namespace
+	}
+	var status any
+	var says summary
+	if want.Pool != nil {
+		to := *want.Pool
+		to.Conditions = o.last().dated(to.Conditions, now)
+		status, says = to, summaryOf(to, to.Conditions)
+	} else {
+		to := *want.Binding
+		to.Conditions = o.last().dated(to.Conditions, now)
+		status, says = to, summaryOf(to, to.Conditions)
+	}
+	if o.says(says.digest, now) {
+		return update{}, false
+	}
+	object, err := json.Marshal(map[string]any{
+		"apiVersion": v1alpha1.APIVersion, "kind": want.Key.Kind, "metadata": metadata, "status": status,
+	})
+	return update{want.Key, object, o.version, says}, err == nil
+}
+
+// version returns the version of an object that is known, empty for none.
+func (w *Watcher) version(key documents.Key) string {
+	k := w.kindOf(key.Kind)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if o := k.objects[key]; o != nil {
+		return o.version
+	}
+	return ""
+}
+
+// kindOf returns what is known of a kind.
+func (w *Watcher) kindOf(name string) *kind {
+	return w.kinds[slices.IndexFunc(w.kinds, func(k *kind) bool { return k.name == name })]
+}

@@ -1,0 +1,145 @@
+package explain
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
+)
+
+// MaxCycles is how many cycles a Status keeps.
+const MaxCycles = 20
+
+// Cycle is one read of the source and what it changed, one decision that changed
+// something, or one change of the slices.
+type Cycle struct {
+	// At is when it began, Took how long reading, or writing, took.
+	At   time.Time
+	Took time.Duration
+	// Inventory is what was read; nil where nothing was, or reading failed.
+	Inventory *Inventory
+	// Mode is the change of the mode, nil where it stayed.
+	Mode *ModeChange
+	// States are the endpoints that changed state, at most mostLines; MoreStates
+	// counts the others.
+	States     []StateChange
+	MoreStates int
+	// Writes counts the writes that succeeded; Added, Removed and Changed are
+	// the addresses that they were about, sorted. An address that only moved
+	// from one slice to another is in none of them.
+	Writes                  int
+	Added, Removed, Changed []netip.Addr
+	// Err is why the read, or a write, failed.
+	Err error
+	// Repeats counts the cycles since the last change that said the same; they
+	// are not listed.
+	Repeats int
+}
+
+// Inventory sums up one inventory.
+type Inventory struct {
+	// Nodes is how many nodes it lists.
+	Nodes int
+	// Rejected is why it was rejected; empty where it was not, or is not judged yet.
+	Rejected guard.Cause
+}
+
+// ModeChange is a mode that was left for another one. Cause and Message are those of
+// the mode that was entered. Publish has neither: there Cause is what has ended, and
+// Message says so.
+type ModeChange struct {
+	From, To guard.Mode
+	Cause    guard.Cause
+	Message  string
+}
+
+// StateChange is one endpoint that entered another state, and why.
+type StateChange struct {
+	Address  netip.Addr
+	From, To inventory.State
+	Reason   inventory.Reason
+}
+
+// quiet reports whether the cycle changed nothing.
+func (c Cycle) quiet() bool { return c.Writes == 0 && c.Mode == nil && len(c.States) == 0 }
+
+// like reports whether two quiet cycles say the same.
+func (c Cycle) like(other Cycle) bool {
+	none := new(Inventory)
+	return fmt.Sprint(c.Err) == fmt.Sprint(other.Err) && *cmp.Or(c.Inventory, none) == *cmp.Or(other.Inventory, none)
+}
+
+// Prepend returns the cycles with a new one at the front. A quiet cycle replaces
+// one that said the same since the last change, so that quiet reads and failing
+// writes do not push that change off the page.
+func Prepend(cycles []Cycle, c Cycle) []Cycle {
+	after := make([]Cycle, 1, MaxCycles)
+	recent := c.quiet()
+	for _, before := range cycles {
+		recent = recent && before.quiet()
+		if recent && c.like(before) {
+			c.Repeats = before.Repeats + 1
+			recent = false
+			continue
+		}
+		if len(after) < MaxCycles {
+			after = append(after, before)
+		}
+	}
+	after[0] = c
+	return after
+}
+
+// decidedCycle sums up what was read and what was decided; nil where nothing was read
+// and nothing changed.
+func decidedCycle(o pool.Outcome, before guard.Verdict, changes []memberChange) *Cycle {
+	c := Cycle{At: o.At}
+	if o.Read != nil {
+		c.At, c.Took, c.Err = o.Read.At, o.Read.Took, o.Read.Err
+	}
+	if o.Read != nil && o.Read.Err == nil {
+		c.Inventory = &Inventory{Nodes: len(o.Read.Nodes)}
+		if o.Passed {
+			c.Inventory.Rejected = o.Verdict.Memory.RejectedFor()
+		}
+	}
+	if before.Mode != o.Verdict.Mode {
+		c.Mode = modeChange(before, *o.Verdict)
+	}
+	for _, m := range changes[:min(len(changes), mostLines)] {
+		c.States = append(c.States, StateChange{m.address, m.from, m.to, decisionOn(o.Verdict.Decisions, m.address).Reason})
+	}
+	c.MoreStates = len(changes) - len(c.States)
+	if o.Read == nil && c.quiet() {
+		return nil
+	}
+	return &c
+}
+
+// cycleOf sums up what came of writes between two times.
+func cycleOf(results []writer.Result, began, ended time.Time) Cycle {
+	var all []error
+	for _, r := range results {
+		all = append(all, r.Err)
+	}
+	w := changeOf(results)
+	return Cycle{
+		At: began, Took: ended.Sub(began), Err: errors.Join(all...), Writes: len(w.slices),
+		Added: without(w.added, w.removed), Removed: without(w.removed, w.added), Changed: w.changed,
+	}
+}
+
+// without returns a sorted list without what another has.
+func without(list, other []netip.Addr) []netip.Addr {
+	return slices.DeleteFunc(slices.Clone(list), func(addr netip.Addr) bool {
+		_, moved := slices.BinarySearchFunc(other, addr, netip.Addr.Compare)
+		return moved
+	})
+}

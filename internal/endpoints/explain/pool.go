@@ -1,0 +1,280 @@
+package explain
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
+)
+
+// mostLines is how many changes of one pass are logged one by one.
+const mostLines = 20
+
+// Pool is the memory of what was reported of a pool; nothing, if zero.
+type Pool struct {
+	// Thorough says that every changed decision is logged as well.
+	Thorough bool
+	// ModeSince is when the mode was entered.
+	ModeSince time.Time
+	// Moves are members that entered a state, by state.
+	Moves [states]uint64
+	// Accepted counts the endpoints that rejected inventories took away.
+	Accepted uint64
+
+	began   bool
+	verdict *guard.Verdict
+	source  pool.Sourced
+	// filtered are the filter's newest decisions; ineligible are those of them
+	// about what is not eligible, sorted by name.
+	filtered, ineligible []inventory.Decision
+	register             register
+	overruns             uint64
+	panics, refused      int
+	// warnedAt is when overruns were last logged.
+	warnedAt time.Time
+}
+
+// states is how many states there are.
+const states = inventory.StateDown + 1
+
+// Findings returns the last word on every node and address, sorted by both. It is
+// put together when it is asked for.
+func (p Pool) Findings() []Finding { return p.register.all() }
+
+// Tell returns what an outcome is worth telling, and the memory for the next one.
+func (p Pool) Tell(o pool.Outcome) (Pool, Story) {
+	var s Story
+	if o.Recovered != nil {
+		s.recovered(*o.Recovered)
+		p.verdict = o.Verdict
+	}
+	p.tellOverruns(o, &s)
+	p.tellTrouble(o, &s)
+	if o.Beat {
+		return p, s
+	}
+	if o.Read != nil {
+		s.read(p.source, *o.Read)
+	}
+	if o.Read != nil && o.Read.Err == nil {
+		ineligible := ByName(notEligible(o.Source.Decisions))
+		s.eligible(p.ineligible, ineligible, o.Source.Nodes)
+		p.filtered, p.ineligible = o.Source.Decisions, ineligible
+	}
+	changes := compareMembers(p.verdict.Members, o.Verdict.Members)
+	s.decided(*p.verdict, *o.Verdict, changes)
+	s.Cycle = decidedCycle(o, *p.verdict, changes)
+	if o.Passed {
+		s.removal(*p.verdict, *o.Verdict)
+		s.unchecked(*p.verdict, *o.Verdict)
+		p.Accepted += uint64(len(o.Verdict.Accepted))
+	}
+	for _, c := range changes {
+		p.Moves[c.to]++
+	}
+	if p.verdict.Mode != o.Verdict.Mode || !p.began {
+		p.ModeSince = o.At
+	}
+	p.register = p.register.update(p.filtered, o.Verdict, changes, o.Judged, o.At)
+	if p.Thorough {
+		s.found(p.register.newest, o.At)
+	}
+	p.began, p.verdict, p.source = o.Decided, o.Verdict, o.Source
+	return p, s
+}
+
+// tellOverruns says that rounds of checks take too long, at most once a minute.
+func (p *Pool) tellOverruns(o pool.Outcome, s *Story) {
+	if o.Overruns == p.overruns {
+		return
+	}
+	p.overruns = o.Overruns
+	if !p.warnedAt.IsZero() && o.At.Sub(p.warnedAt) < time.Minute {
+		return
+	}
+	p.warnedAt = o.At
+	s.say(Warn, "a round of health checks took longer than HEALTH_CHECK_INTERVAL: raise it or HEALTH_CHECK_CONCURRENCY, or lower HEALTH_CHECK_TIMEOUT", "overruns", o.Overruns)
+}
+
+// tellTrouble says when no decision can be made, or not everything be checked, and
+// when that is over.
+func (p *Pool) tellTrouble(o pool.Outcome, s *Story) {
+	switch t := o.Trouble; {
+	case t != nil && t.Failures != p.panics:
+		p.panics = t.Failures
+		s.say(Error, "deciding panicked: endpoints stay as they are published; this is a mistake of the program, please report it", "panic", t.Panic, "failures", t.Failures, "retry_at", t.Retry.UTC().Format(time.TimeOnly), "stack", t.Stack)
+	case t == nil && p.panics > 0:
+		p.panics = 0
+		s.say(Info, "decisions are made again")
+	}
+	if o.Refused != p.refused && (o.Refused == 0 || p.refused == 0) {
+		if o.Refused > 0 {
+			s.say(Warn, "there are as many health checks as there may be: some endpoints are not checked; use fewer different checks", "endpoints", o.Refused)
+		} else {
+			s.say(Info, "all endpoints are checked again")
+		}
+	}
+	p.refused = o.Refused
+}
+
+// recovered says what the program starts from.
+func (s *Story) recovered(r pool.Recovered) {
+	s.say(Info, "started from the slices", "endpoints", r.Members)
+	if r.Ineligible > 0 {
+		s.say(Warn, "published endpoints are not eligible any more: they are not checked, and leave when an inventory is accepted; check SECURED_SUBNET_CIDR", "endpoints", r.Ineligible)
+	}
+}
+
+// read says when the source begins to fail, fails otherwise, or recovers.
+func (s *Story) read(before pool.Sourced, r pool.Attempt) {
+	switch {
+	case r.Err != nil && before.LastErr == nil:
+		s.announce(Notice{Reason: SourceUnavailable, Note: r.Err.Error() + "; endpoints stay as they are and follow their health checks"})
+	case r.Err == nil && before.LastErr != nil:
+		s.announce(Notice{Reason: SourceRecovered, Note: fmt.Sprintf("%d nodes read", len(r.Nodes))})
+	}
+	switch {
+	case r.Err != nil && (before.LastErr == nil || before.LastErr.Error() != r.Err.Error()):
+		s.say(Warn, "source read failed; endpoints stay published, and health checks go on", "error", r.Err)
+	case r.Err != nil:
+		s.say(Debug, "source read failed again", "error", r.Err)
+	case before.LastErr != nil:
+		s.say(Info, "source recovered", "nodes", len(r.Nodes))
+	}
+}
+
+// eligible says when the nodes that are not eligible change.
+func (s *Story) eligible(was, is []inventory.Decision, nodes int) {
+	if slices.Equal(was, is) {
+		return
+	}
+	reasons := make(map[inventory.Reason]int)
+	for _, d := range is {
+		reasons[d.Reason]++
+	}
+	switch {
+	case nodes == 0:
+		s.say(Info, "the inventory is empty")
+		return
+	case len(is) == 0:
+		s.say(Info, "all nodes of the inventory are eligible")
+		return
+	}
+	args := []any{"not_eligible", len(is)}
+	for _, doc := range inventory.Reasons() {
+		if count := reasons[doc.Reason]; count > 0 {
+			args = append(args, snake(doc.Reason), count)
+		}
+	}
+	s.say(Info, "some nodes are not eligible", append(args, "node", is[0].Node.Name, "message", is[0].Text())...)
+}
+
+// notEligible returns the decisions about what is not eligible.
+func notEligible(decisions []inventory.Decision) []inventory.Decision {
+	var ineligible []inventory.Decision
+	for _, d := range decisions {
+		if d.Reason != "" {
+			ineligible = append(ineligible, d)
+		}
+	}
+	return ineligible
+}
+
+// snake spells a reason as a log key.
+func snake(reason inventory.Reason) string {
+	var key strings.Builder
+	for i, r := range string(reason) {
+		if i > 0 && 'A' <= r && r <= 'Z' {
+			key.WriteByte('_')
+		}
+		key.WriteString(strings.ToLower(string(r)))
+	}
+	return key.String()
+}
+
+// decided says when the mode or a member changes.
+func (s *Story) decided(before, after guard.Verdict, changes []memberChange) {
+	if before.Mode != after.Mode {
+		level := Warn
+		if after.Mode == guard.Publish {
+			level = Info
+		}
+		s.announce(modeNotices(before, after)...)
+		m := modeChange(before, after)
+		s.say(level, "mode changed", "from", m.From.String(), "to", m.To.String(), "reason", string(m.Cause), "message", m.Message)
+	}
+	for i, c := range changes {
+		if i == mostLines {
+			s.say(Info, "further endpoints changed", "endpoints", len(changes)-i)
+			break
+		}
+		d := decisionOn(after.Decisions, c.address)
+		s.say(Info, "endpoint changed", "address", c.address.String(), "node", d.Node.Name, "from", c.from.String(), "to", c.to.String(), "reason", string(d.Reason), "message", d.Text())
+	}
+}
+
+// modeChange describes a change of the mode.
+func modeChange(before, after guard.Verdict) *ModeChange {
+	if after.Mode == guard.Publish {
+		return &ModeChange{before.Mode, after.Mode, before.Cause, "over: " + resumed(before.Mode)}
+	}
+	return &ModeChange{before.Mode, after.Mode, after.Cause, after.Message}
+}
+
+// decisionOn returns the decision about an address from a list sorted by address.
+func decisionOn(decisions []inventory.Decision, addr netip.Addr) inventory.Decision {
+	i, ok := slices.BinarySearchFunc(decisions, addr, func(d inventory.Decision, addr netip.Addr) int { return d.Address.Compare(addr) })
+	if !ok {
+		return inventory.Decision{}
+	}
+	return decisions[i]
+}
+
+// memberChange is one address whose state differs.
+type memberChange struct {
+	address  netip.Addr
+	from, to inventory.State
+}
+
+// compareMembers returns how two sorted lists of members differ.
+func compareMembers(before, after []inventory.Member) []memberChange {
+	var changes []memberChange
+	for len(before) > 0 || len(after) > 0 {
+		switch {
+		case len(after) == 0 || len(before) > 0 && before[0].Address.Less(after[0].Address):
+			changes = append(changes, memberChange{before[0].Address, before[0].State, inventory.Absent})
+			before = before[1:]
+		case len(before) == 0 || after[0].Address.Less(before[0].Address):
+			changes = append(changes, memberChange{after[0].Address, inventory.Absent, after[0].State})
+			after = after[1:]
+		default:
+			if before[0].State != after[0].State {
+				changes = append(changes, memberChange{after[0].Address, before[0].State, after[0].State})
+			}
+			before, after = before[1:], after[1:]
+		}
+	}
+	return changes
+}
+
+// found says what became of every node and address.
+func (s *Story) found(all []Finding, now time.Time) {
+	for _, f := range all {
+		if f.Since.Equal(now) {
+			s.say(Debug, "decision changed", "node", f.Node.Name, "address", addressOf(f), "state", f.State.String(), "reason", string(f.Reason), "message", f.Text())
+		}
+	}
+}
+
+// addressOf spells a finding's address; a decision about a whole node has none.
+func addressOf(f Finding) string {
+	if !f.Address.IsValid() {
+		return ""
+	}
+	return f.Address.String()
+}

@@ -1,0 +1,146 @@
+package manifests
+
+import (
+	"path"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
+)
+
+// The volumes of a Pod, and where the program for draining is.
+const (
+	bootstrapVolume = "bootstrap"
+	programVolume   = "program"
+	certVolume      = "control-plane"
+	programFolder   = "/opt/endpoint-views"
+	programName     = "endpoint-views"
+	secretMode      = int32(0o440)
+)
+
+// install copies the program that drains, because the image of Envoy has none, and waits
+// for the bootstrap: what the kubelet knows of a ConfigMap may be older than the Pod.
+func install(s Settings, hash string) corev1.Container {
+	return corev1.Container{
+		Name: "install", Image: s.DrainImage, ImagePullPolicy: corev1.PullIfNotPresent,
+		Args: []string{"drain", "--install", programFolder, "--await", bootstrapPath(hash)},
+		VolumeMounts: []corev1.VolumeMount{
+			{Name: programVolume, MountPath: programFolder},
+			{Name: bootstrapVolume, MountPath: envoyconfig.PodBootstrapFolder, ReadOnly: true},
+		},
+		Resources: corev1.ResourceRequirements{
+			Requests: quantities("10m", "32Mi"), Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("128Mi")},
+		},
+		// So that the condition Ready has the words of a program that ends.
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		SecurityContext:          restricted(),
+	}
+}
+
+func bootstrapPath(hash string) string {
+	return path.Join(envoyconfig.PodBootstrapFolder, FileOf(hash))
+}
+
+// envoy is the container of Envoy. It has no liveness probe: an Envoy that waits for its
+// control plane, or that is busy, must not be killed for it.
+func envoy(e *v1alpha1.Envoy, s Settings, hash string) corev1.Container {
+	wanted := needs(e)
+	args := []string{"-c", bootstrapPath(hash), "--service-node", "$(POD)", "--disable-hot-restart", "--drain-strategy", "immediate"}
+	if cpu, limited := wanted.Limits[corev1.ResourceCPU]; limited {
+		// Otherwise Envoy takes as many threads as the node has processors.
+		args = append(args, "--concurrency", strconv.FormatInt(max(1, cpu.Value()), 10))
+	}
+	return corev1.Container{
+		Name: "envoy", Image: image(e, s), ImagePullPolicy: corev1.PullIfNotPresent,
+		Command: []string{"envoy"}, Args: args,
+		Env: []corev1.EnvVar{{Name: "POD", ValueFrom: &corev1.EnvVarSource{
+			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"},
+		}}},
+		Ports:        containerPorts(e),
+		VolumeMounts: mounts(e),
+		Resources:    wanted,
+		ReadinessProbe: &corev1.Probe{
+			ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: envoyconfig.ReadyPath, Port: intstr.FromString(envoyconfig.HealthName), Scheme: corev1.URISchemeHTTP}},
+			PeriodSeconds: 3, TimeoutSeconds: 3, SuccessThreshold: 1, FailureThreshold: 3,
+		},
+		Lifecycle: &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{
+			Command: []string{path.Join(programFolder, programName), "drain", "--timeout", drainTimeout(e).String()},
+		}}},
+		// So that the condition Ready has the words of a program that ends.
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
+		SecurityContext:          restricted(),
+	}
+}
+
+// needs are the resources of the container.
+func needs(e *v1alpha1.Envoy) corev1.ResourceRequirements {
+	if theirs := e.Spec.PodTemplate.Resources; theirs != nil {
+		return *theirs.DeepCopy()
+	}
+	return corev1.ResourceRequirements{
+		Requests: quantities("100m", "128Mi"), Limits: corev1.ResourceList{corev1.ResourceMemory: resource.MustParse("512Mi")},
+	}
+}
+
+func quantities(cpu, memory string) corev1.ResourceList {
+	return corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu), corev1.ResourceMemory: resource.MustParse(memory)}
+}
+
+// containerPorts are those of listeners, and that of readiness and metrics.
+func containerPorts(e *v1alpha1.Envoy) []corev1.ContainerPort {
+	var all []corev1.ContainerPort
+	for _, p := range ports(e) {
+		all = append(all, corev1.ContainerPort{Name: p.name, ContainerPort: p.pod, Protocol: corev1.ProtocolTCP})
+	}
+	return append(all, corev1.ContainerPort{Name: envoyconfig.HealthName, ContainerPort: envoyconfig.HealthPort, Protocol: corev1.ProtocolTCP})
+}
+
+func mounts(e *v1alpha1.Envoy) []corev1.VolumeMount {
+	all := []corev1.VolumeMount{
+		{Name: bootstrapVolume, MountPath: envoyconfig.PodBootstrapFolder, ReadOnly: true},
+		{Name: programVolume, MountPath: programFolder, ReadOnly: true},
+	}
+	if certificate(e) != "" {
+		all = append(all, corev1.VolumeMount{Name: certVolume, MountPath: envoyconfig.PodCertificateFolder, ReadOnly: true})
+	}
+	for i, secret := range secrets(e) {
+		all = append(all, corev1.VolumeMount{Name: secretVolume(i), MountPath: envoyconfig.PodSecretFolder(secret), ReadOnly: true})
+	}
+	return all
+}
+
+func volumes(e *v1alpha1.Envoy) []corev1.Volume {
+	limit := resource.MustParse("256Mi")
+	all := []corev1.Volume{
+		{Name: bootstrapVolume, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+			LocalObjectReference: corev1.LocalObjectReference{Name: e.Spec.ConfigMapName}, DefaultMode: ptr.To(int32(0o444)),
+		}}},
+		{Name: programVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}},
+	}
+	if name := certificate(e); name != "" {
+		all = append(all, secretOf(certVolume, name))
+	}
+	for i, secret := range secrets(e) {
+		all = append(all, secretOf(secretVolume(i), secret))
+	}
+	return all
+}
+
+// secretVolume is the name of a volume: that of a Secret may be too long for one.
+func secretVolume(i int) string { return "secret-" + strconv.Itoa(i) }
+
+func secretOf(volume, name string) corev1.Volume {
+	return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, DefaultMode: ptr.To(secretMode)}}}
+}
+
+func restricted() *corev1.SecurityContext {
+	return &corev1.SecurityContext{
+		AllowPrivilegeEscalation: ptr.To(false), ReadOnlyRootFilesystem: ptr.To(true), RunAsNonRoot: ptr.To(true),
+		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
+	}
+}

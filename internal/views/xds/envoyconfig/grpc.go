@@ -1,0 +1,68 @@
+package envoyconfig
+
+import (
+	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
+	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
+	routerv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/http/router/v3"
+	hcmv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/filters/network/http_connection_manager/v3"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
+)
+
+// routerName is the name of the filter that sends requests to clusters.
+const routerName = "envoy.filters.http.router"
+
+// GRPC are the resources that clients of gRPC need of one Service. A client dials
+// xds:///web.shop:80, or xds:///web.shop for the first port: a port that is added behind
+// it takes nothing away.
+func GRPC(service *join.Service, all []join.Endpoint, s Settings) Set {
+	set := NewSet()
+	for i, port := range Ports(service) {
+		name := Name(service.Key, port.Number)
+		set[Clusters][name] = grpcCluster(name, s)
+		set[Endpoints][name] = assignment(name, zones(service, port, all))
+		set[Routes][name] = grpcRoutes(name)
+		set[Listeners][name] = grpcListener(name, name)
+		if i == 0 {
+			set[Listeners][host(service.Key)] = grpcListener(host(service.Key), name)
+		}
+	}
+	return set
+}
+
+func grpcListener(name, routes string) *listenerv3.Listener {
+	manager := &hcmv3.HttpConnectionManager{
+		RouteSpecifier: &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{ConfigSource: ads(0), RouteConfigName: routes}},
+		HttpFilters:    []*hcmv3.HttpFilter{router()},
+	}
+	return &listenerv3.Listener{Name: name, ApiListener: &listenerv3.ApiListener{ApiListener: packed(manager)}}
+}
+
+func router() *hcmv3.HttpFilter {
+	return &hcmv3.HttpFilter{Name: routerName, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: packed(&routerv3.Router{})}}
+}
+
+func grpcRoutes(name string) *routev3.RouteConfiguration {
+	route := &routev3.Route{
+		Match: &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: ""}},
+		Action: &routev3.Route_Route{Route: &routev3.RouteAction{
+			ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: name},
+		}},
+	}
+	return &routev3.RouteConfiguration{
+		Name: name, VirtualHosts: []*routev3.VirtualHost{{Name: name, Domains: []string{"*"}, Routes: []*routev3.Route{route}}},
+	}
+}
+
+func grpcCluster(name string, s Settings) *clusterv3.Cluster {
+	return &clusterv3.Cluster{
+		Name:                 name,
+		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS},
+		EdsClusterConfig:     &clusterv3.Cluster_EdsClusterConfig{EdsConfig: ads(endpointsWait)},
+		LbPolicy:             clusterv3.Cluster_ROUND_ROBIN,
+		CircuitBreakers: &clusterv3.CircuitBreakers{
+			Thresholds: []*clusterv3.CircuitBreakers_Thresholds{{MaxRequests: number(s.MaxRequests)}},
+		},
+	}
+}
