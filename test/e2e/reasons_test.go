@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -39,6 +40,9 @@ type reasonCase struct {
 	// remote says that the nodes are nodes of a real cluster.
 	remote bool
 }
+
+// ofPlacement are the reasons of groups that follow a remote Service.
+var ofPlacement = []string{"NoPod", "UnknownNode", "PlacementRejected"}
 
 // reasonCases has a way into each reason. By default the daemon's other two nodes are
 // ready.
@@ -176,6 +180,9 @@ func TestEachReasonIsTheSameOnEverySurface(t *testing.T) {
 	for _, line := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(string(text), -1) {
 		reason := line[1]
 		c, ok := cases[reason]
+		if slices.Contains(ofPlacement, reason) {
+			continue
+		}
 		if !ok {
 			t.Errorf("no case brings a daemon into %s", reason)
 			continue

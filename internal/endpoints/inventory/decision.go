@@ -58,6 +58,10 @@ const (
 	DuplicateAddress Reason = "DuplicateAddress"
 	Excluded         Reason = "Excluded"
 	Gone             Reason = "Gone"
+
+	NoPod             Reason = "NoPod"
+	UnknownNode       Reason = "UnknownNode"
+	PlacementRejected Reason = "PlacementRejected"
 )
 
 // Doc is what the reference says of the reason; empty where it says nothing.
@@ -101,6 +105,9 @@ func Reasons() []ReasonDoc {
 		{DuplicateAddress, "another node of the same inventory has the address and keeps it", "correct the inventory: an address belongs to one node"},
 		{Excluded, "the node asks to be left out of load balancers", "remove the label node.kubernetes.io/exclude-from-external-load-balancers"},
 		{Gone, "no longer in the inventory; removed", "nothing to do"},
+		{NoPod, "no ready Pod of the remote Service is on the node; neither checked nor published", "nothing to do, or check the remote Service"},
+		{UnknownNode, "has no ready Pod, but stays while it passes: one is on a node that the inventory does not list", "let the source list every node"},
+		{PlacementRejected, "has no ready Pod, but stays while it passes: the remote Service has far fewer than before, or none", "check its selector and its Pods"},
 	}
 }
 

@@ -77,11 +77,12 @@ func (n Node) Meant() bool { return meant(inventory.Reason(n.Reason)) }
 
 func meant(reason inventory.Reason) bool {
 	switch reason {
-	case inventory.NotWorker, inventory.Excluded, inventory.Draining, inventory.Gone:
+	case inventory.NotWorker, inventory.Excluded, inventory.NoPod, inventory.Draining, inventory.Gone:
 		return false
 	case inventory.Ready, inventory.ReadyFailOpen, inventory.ReadyHeld, inventory.ReadyFailing, inventory.ReadyDraining,
 		inventory.ProbePending, inventory.ProbeRefused, inventory.ProbeTimeout, inventory.ProbeUnreachable, inventory.ProbeStatus, inventory.ProbeTLS,
-		inventory.NodeNotReady, inventory.NoPrivateAddress, inventory.InvalidAddress, inventory.ForbiddenAddress, inventory.OutsideSubnet, inventory.DuplicateAddress:
+		inventory.NodeNotReady, inventory.NoPrivateAddress, inventory.InvalidAddress, inventory.ForbiddenAddress, inventory.OutsideSubnet, inventory.DuplicateAddress,
+		inventory.UnknownNode, inventory.PlacementRejected:
 	}
 	return true
 }
