@@ -8,6 +8,7 @@
 // pure: time is a value, inputs are left alone.
 //
 //	reject.go   which inventories are rejected
+//	placement.go  which placements are rejected, and what has no Pod
 //	observe.go  where each member stands with the newest one
 //	world.go    whether the prober is presumed cut off
 //	state.go    the contract's table, for one address

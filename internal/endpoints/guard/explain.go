@@ -22,6 +22,9 @@ func (r *row) decision(p *pool, w *world) inventory.Decision {
 		d.Reason, d.Message = r.explainFailing(w)
 	case inventory.Absent:
 		d.Reason, d.Message = r.explainAbsent(w)
+		if r.listed() && r.candidate.podless {
+			d.Reason = inventory.NoPod
+		}
 	}
 	if r.next == inventory.StateReady && r.unprobed(w) {
 		d.Message += r.explainRemoval(w)
@@ -53,6 +56,8 @@ func (r *row) explainReady(p *pool, w *world) (inventory.Reason, string) {
 		return inventory.ReadyFailOpen, joinText(last, ": ", "ready because no health check has passed since the start (HEALTH_CHECK_FAIL_OPEN=true)")
 	case r.waits:
 		return inventory.ReadyFailing, joinText(last, ": ", "ready as before, until each endpoint has been checked once")
+	case r.was.standing == unplaced && w.placing.spares:
+		return w.placing.reason(), joinText("kept: "+r.leaves()+", but this placement takes nothing away: "+w.placing.why(w.policy), "; ", last)
 	case r.kept() && r.was.announced:
 		return inventory.ReadyHeld, joinText(r.explainKept(p)+"; ready, because no other endpoint passes and is ready", "; ", last)
 	case r.kept():
@@ -107,6 +112,10 @@ func (r *row) leaves() string {
 	switch {
 	case r.was.foreign:
 		return "the address belongs to node " + r.was.node.Name + " now, which is not eligible"
+	case r.was.standing == unplaced && r.was.announced:
+		return "the Pods on node " + r.was.node.Name + " end"
+	case r.was.standing == unplaced:
+		return "no ready Pod is on node " + r.was.node.Name
 	case r.was.announced:
 		return "announced to leave"
 	case r.was.standing == unread:
@@ -127,6 +136,10 @@ func (r *row) explainDraining(p *pool, w *world) string {
 		return r.leaves()
 	case present:
 		return "listed again: draining as before, until a health check counts"
+	case unplaced:
+		if w.placing.spares {
+			return r.leaves() + "; draining, and not removed while it passes: " + w.placing.why(w.policy)
+		}
 	case leaving:
 	}
 	if r.lasts(w) {
@@ -173,6 +186,8 @@ func (r *row) explainRemoval(w *world) string {
 func (r *row) explainAbsent(w *world) (inventory.Reason, string) {
 	last := r.streak.Last.Message
 	switch {
+	case !r.isMember() && r.candidate.podless:
+		return inventory.NoPod, "no ready Pod of the remote Service is on this node: neither checked nor published"
 	case !r.isMember() && r.candidate.Leaving:
 		return inventory.Gone, "announced to leave: not published"
 	case !r.isMember():

@@ -106,6 +106,9 @@ type Inventory struct {
 	// signal or a retry. Only scheduled ones count towards Threshold, so that a
 	// burst of signals does not turn minutes into a second.
 	Scheduled bool
+	// Placement says where the Pods of the remote Service are. It is nil where none is
+	// followed, or where the Service forwards from every node.
+	Placement *inventory.Placement
 }
 
 // Input is what one decision is made of.
@@ -138,6 +141,8 @@ type Verdict struct {
 	AcceptedMessage string
 	// Removal is what further rejected inventories will take away.
 	Removal Removal
+	// Placement is what there is to tell of the newest placement.
+	Placement Placement
 	// Unchecked counts the endpoints with nothing but local errors for longer than
 	// Fall intervals.
 	Unchecked int
@@ -175,7 +180,9 @@ func Decide(in Input, policy Policy) Verdict {
 		in.Health = inventory.Health{}
 	}
 	var verdict Verdict
+	placing := in.Memory.placing(in, policy)
 	for f, before := range in.Memory.pools {
+		before.placing = placing
 		counts := false
 		if in.Read != nil {
 			before = observe(before, *in.Read, family(f), in.Now, policy)
@@ -183,6 +190,8 @@ func Decide(in Input, policy Policy) Verdict {
 		}
 		verdict.add(family(f), judge(before, in.Health, in.Now, policy, counts))
 	}
+	told, next := placing.tell(verdict.Memory.unplacedServe(), in.Now, policy)
+	verdict.Placement, verdict.Next = told, sooner(verdict.Next, next)
 	return verdict
 }
 

@@ -75,7 +75,7 @@ func (r *ruling) take(row *row, p *pool, w *world) {
 		next := row.remember(w)
 		r.Members, r.pool.members = append(r.Members, next.Member), append(r.pool.members, shared(row.was, &next))
 	}
-	if row.next != inventory.Absent || row.listed() {
+	if row.watched() {
 		r.Watch = append(r.Watch, Watch{Address: row.address, Urgent: row.urgent(w)})
 		if row.unchecked(w) {
 			r.Unchecked++

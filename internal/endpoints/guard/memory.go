@@ -48,6 +48,8 @@ type pool struct {
 	// candidates are those of the newest inventory, sorted by address, and shared
 	// as members are.
 	candidates []*candidate
+	// placing is what is remembered of placements, the same for all families.
+	placing placing
 	// recovered says that some members came from the slices at start.
 	recovered bool
 	// proven says that a probe of this process has passed. Before that, failures
@@ -76,6 +78,10 @@ type candidate struct {
 	movedAt time.Time
 	// newly says that a rejected inventory was the first to list it.
 	newly bool
+	// podless says that the newest placement has no ready Pod on the node, and placedAt when
+	// one named the node that none had named before. It is zero where none is followed.
+	podless  bool
+	placedAt time.Time
 }
 
 // standing is where a member stands with the inventories.
@@ -90,13 +96,16 @@ const (
 	leaving
 	// kept: the same by a rejected inventory; what that would take away waits.
 	kept
+	// unplaced: no ready Pod of the remote Service is on the node.
+	unplaced
 )
 
 // member is one published address and what is known of it beyond the slice.
 type member struct {
 	inventory.Member
 	standing standing
-	// announced says that the node was reported as leaving, not just left out.
+	// announced says that the node was reported as leaving, or that its Pods end: it was not
+	// just left out.
 	announced bool
 	// foreign says that node has the address, is not eligible, and is another
 	// one than the address was published for.
@@ -119,6 +128,9 @@ type member struct {
 	// unconfirmed says that it was down in a slice at start, and no health check
 	// of this process has confirmed it.
 	unconfirmed bool
+	// unproved says that an accepted placement did not name its node, and that it has not
+	// passed since one did.
+	unproved bool
 	// basis is what its state is based on. One that came from a slice is untried first;
 	// what is known of it only grows.
 	basis basis

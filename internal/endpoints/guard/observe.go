@@ -16,6 +16,7 @@ import (
 //	yes                              present    present
 //	as leaving, or not at all        leaving    kept
 //	its address, for another node    leaving    leaving
+//	on a node without a ready Pod    unplaced   unplaced
 func observe(before pool, read Inventory, f family, now time.Time, policy Policy) pool {
 	after := before
 	after.candidates = list(before, read.Candidates, f, now)
@@ -46,7 +47,10 @@ func observe(before pool, read Inventory, f family, now time.Time, policy Policy
 		} else {
 			next.reassign(holders, now)
 		}
-		if c == nil || c.Leaving {
+		switch {
+		case before.placing.unplaces(&next, c, verdict):
+			next.unplace(m, before.placing, now)
+		case c == nil || c.Leaving:
 			next.leave(verdict, read.Scheduled, now, policy)
 		}
 		after.members = append(after.members, shared(m, &next))
@@ -72,6 +76,7 @@ func list(before pool, candidates []inventory.Candidate, f family, now time.Time
 		default:
 			next.newly = true // until the inventory turns out to be accepted
 		}
+		next.place(m, old, before.placing, now)
 		if node.Known() && !node.Same(next.Node) {
 			next.movedAt = now
 		}

@@ -163,7 +163,7 @@ func newPart(rows []row, w *world, members []inventory.Member) part {
 		p.yields = ReadyWorks
 	}
 	p.unchecked = some(rows, func(r *row) bool {
-		return r.neverProbed(w) && r.streak.Trouble == "" && !r.was.forbidden && (r.next != inventory.Absent || r.listed())
+		return r.neverProbed(w) && r.streak.Trouble == "" && !r.was.forbidden && r.watched()
 	})
 	if some(rows, func(r *row) bool {
 		return r.next != inventory.Absent && (r.evident != r.next && !r.accepted || r.was.basis != judged || r.stranger())

@@ -46,12 +46,12 @@ type count struct {
 // was accepted and that still drain do not count, nor do those past the threshold where only
 // the rest is asked for. Endpoints that a rejected inventory brought are not
 // among those of which a share may go: a wrong inventory must not make itself
-// acceptable by what it adds.
+// acceptable by what it adds. What has no ready Pod by an accepted placement does not count.
 func tally(p pool, restOnly bool) count {
 	var n count
 	listed := p.walk()
 	for _, m := range p.members {
-		if m.pastThreshold && (restOnly || m.standing == leaving) {
+		if m.pastThreshold && (restOnly || m.standing == leaving) || !p.placing.spares && p.placing.lacks(m.node) {
 			continue
 		}
 		n.members++
@@ -63,7 +63,7 @@ func tally(p pool, restOnly bool) count {
 		case c == nil || c.Leaving:
 			n.taken++
 			n.serving++
-		case !c.newly:
+		case !c.newly && !m.unproved:
 			n.serving++
 		}
 	}

@@ -99,13 +99,18 @@ func (r *row) isMember() bool { return r.was.State != inventory.Absent }
 // listed reports whether the newest read lists the address.
 func (r *row) listed() bool { return r.candidate.Address.IsValid() }
 
-// present reports whether the address counts as there and staying: listed and
-// not leaving or, before any inventory, recovered.
+// present reports whether the address counts as there and staying: listed, with a
+// ready Pod where that is asked for, and not leaving or, before any inventory, recovered.
 func (r *row) present() bool {
 	if r.isMember() {
 		return r.was.standing == present || r.was.standing == unread && r.was.State != inventory.StateDraining
 	}
-	return !r.candidate.Leaving
+	return !r.candidate.Leaving && !r.candidate.podless
+}
+
+// watched reports whether the address is to be checked.
+func (r *row) watched() bool {
+	return r.next != inventory.Absent || r.listed() && !r.candidate.podless
 }
 
 // kept reports whether a rejected inventory announces the address to leave, or

@@ -12,10 +12,10 @@ func (r *row) decide(w *world) inventory.State {
 	switch {
 	case !r.isMember():
 		return r.decideCandidate()
-	case r.was.standing == leaving:
-		return r.decideLeaving(w)
-	case r.was.standing == kept:
+	case r.was.standing == kept, r.was.standing == unplaced && w.placing.spares:
 		return r.decideKept(w)
+	case r.was.standing == leaving, r.was.standing == unplaced:
+		return r.decideLeaving(w)
 	case r.was.standing == unread && r.was.State == inventory.StateDraining:
 		return r.decideRecovered(w)
 	}
@@ -88,8 +88,14 @@ func (r *row) undecided(w *world) bool {
 }
 
 // decideKept: ready, or draining where it was announced to leave; down after
-// Fall failures. A rejected inventory removes nothing by itself.
+// Fall failures. A rejected inventory removes nothing by itself, nor does a placement that
+// takes nothing away. One that such a placement does not name drains only while something works
+// in its place, and goes on with a drain that had begun.
 func (r *row) decideKept(w *world) inventory.State {
+	drains := r.was.announced
+	if r.was.standing == unplaced {
+		drains = w.confirmed && w.replaced && (drains || r.was.State == inventory.StateDraining)
+	}
 	switch {
 	case r.untried(w):
 		return r.was.State
@@ -97,7 +103,7 @@ func (r *row) decideKept(w *world) inventory.State {
 		return inventory.StateDown
 	case r.was.State == inventory.StateDown && !r.returns(w):
 		return inventory.StateDown
-	case r.was.announced:
+	case drains:
 		return inventory.StateDraining
 	}
 	return inventory.StateReady
@@ -146,7 +152,7 @@ func (r *row) remember(w *world) (m member) {
 	if m.State != r.next {
 		m.since = w.now
 	}
-	if m.standing == leaving && r.next != inventory.StateReady {
+	if (m.standing == leaving || m.standing == unplaced) && r.next != inventory.StateReady {
 		m.leaveAt = r.leftAt(w)
 	}
 	m.uncounted = r.uncounted()
@@ -161,6 +167,7 @@ func (r *row) remember(w *world) (m member) {
 	}
 	m.longSilent = r.longSilent
 	m.everPassed = r.everPassed()
+	m.unproved = m.unproved && (m.standing == unplaced || r.condition != passing)
 	m.basis = r.basis(w)
 	m.evidence = r.rememberEvidence(w, &m)
 	m.unconfirmed = m.unconfirmed && r.condition != passing && r.condition != failing
@@ -189,6 +196,9 @@ func (r *row) urgent(w *world) bool {
 	if rises && r.evident == inventory.StateDown {
 		return true // down in targets where another pool works
 	}
+	if r.justPlaced(w) {
+		return true
+	}
 	switch r.next {
 	case inventory.StateReady, inventory.StateDraining:
 		if w.failOpen {
@@ -206,7 +216,8 @@ func (r *row) urgent(w *world) bool {
 // said of it; zero if it will not.
 func (r *row) changes(w *world) time.Time {
 	var next time.Time
-	if r.next == inventory.StateDraining && r.was.standing == leaving && !r.lasts(w) {
+	goes := r.was.standing == leaving || r.was.standing == unplaced && !w.placing.spares
+	if r.next == inventory.StateDraining && goes && !r.lasts(w) {
 		next = r.leftAt(w).Add(w.policy.DrainPeriod)
 	}
 	if r.streak.Trouble != "" && !r.unchecked(w) {

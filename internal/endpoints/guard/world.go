@@ -13,8 +13,9 @@ const longSilence = 5 * time.Minute
 
 // world is what one decision presumes about the family as a whole.
 type world struct {
-	policy Policy
-	now    time.Time
+	policy  Policy
+	now     time.Time
+	placing placing
 	// confirmed: some present address passes, so that prober and inventory both
 	// see something real.
 	confirmed bool
@@ -55,7 +56,7 @@ type world struct {
 
 // newWorld sums up the rows of one family.
 func newWorld(p pool, rows []row, now time.Time, policy Policy) *world {
-	w := &world{policy: policy, now: now, mayDemote: p.proven || !p.recovered || !policy.FailOpen}
+	w := &world{policy: policy, now: now, placing: p.placing, mayDemote: p.proven || !p.recovered || !policy.FailOpen}
 	for i := range rows {
 		r := &rows[i]
 		r.longSilent = r.silent() && (r.was.longSilent || r.longDown(now, policy) && r.silentFor() > max(policy.checks(), longSilence))
@@ -90,6 +91,8 @@ func (r *row) countsForSilence(w *world) bool {
 	switch {
 	case !r.isMember():
 		return r.present() && r.passes(w.policy)
+	case r.was.standing == unplaced, r.was.unproved:
+		return false
 	case r.present():
 		return true
 	case r.kept() && !r.silent() && r.silentLately(w):
@@ -109,7 +112,7 @@ func (r *row) silenceOver(w *world) time.Time { return r.streak.SilentAt.Add(w.p
 
 // countSilent presumes that the prober is cut off when more than min(N-1,
 // MaxSilentPercent of N) of N members were silent within the last Fall intervals.
-// The N are the present ones and the kept ones that answer again after a silence in
+// The N are the present ones, without those that were unplaced and have not passed since, and the kept ones that answer again after a silence in
 // those intervals: a dead one never does that. Where no present one passes, all
 // kept ones are among them, and the leaving ones that were checked; a candidate
 // that passes is one of them now. Those that are down and were silent for long prove nothing and are not
