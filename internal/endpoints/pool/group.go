@@ -32,6 +32,10 @@ type GroupOptions struct {
 	// where HoldPort is 0.
 	HoldHub  *health.Connections
 	HoldPort uint16
+	// Placer follows the remote Service, and Port is the port of the nodes that leads to it, 0
+	// where none is checked. Placer is nil where none is followed.
+	Placer Placer
+	Port   uint16
 	// Drains is since when endpoints drain that are published so at first, as far as is known.
 	Drains map[netip.Addr]time.Time
 	// Publish gets each verdict, and Observe, which may be nil, the outcome of each

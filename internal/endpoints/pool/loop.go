@@ -19,6 +19,9 @@ type loop struct {
 	holder *holder
 	box    *box
 
+	// inventory is the newest one, which each placement is joined with.
+	inventory *guard.Inventory
+
 	intake    intake
 	publisher publisher
 	pace      pace
@@ -139,12 +142,18 @@ func (l *loop) uncheckedMember() bool {
 type event struct {
 	answer  *answer
 	results []inventory.Result
+	// placed says that there may be another placement.
+	placed bool
 }
 
 // wait returns the next event, or false when ctx has ended.
 func (l *loop) wait(ctx context.Context) (event, bool) {
 	timer := time.NewTimer(max(time.Nanosecond, time.Until(earlier(l.beatDue, l.wake()))))
 	defer timer.Stop()
+	var placed <-chan struct{}
+	if l.opts.Placer != nil {
+		placed = l.opts.Placer.Changed()
+	}
 	select {
 	case <-ctx.Done():
 		return event{}, false
@@ -152,8 +161,10 @@ func (l *loop) wait(ctx context.Context) (event, bool) {
 		return event{answer: l.box.take()}, true
 	case <-l.checks.Ready():
 		return event{results: l.checks.Take()}, true
+	case <-placed:
+		return event{placed: true}, true
 	case <-timer.C:
-		return event{}, true
+		return event{placed: l.opts.Placer != nil}, true
 	}
 }
 
@@ -178,6 +189,8 @@ func (l *loop) absorb(e event) {
 			l.pass()
 		}
 		return
+	case e.placed:
+		l.place(now)
 	}
 	if wake := l.wake(); !wake.IsZero() && !now.Before(wake) {
 		l.pass()
@@ -195,13 +208,49 @@ func (l *loop) read(a answer, now time.Time) {
 	if a.inventory != nil {
 		r := &a.inventory.reading
 		s.LastSuccess, s.Nodes, s.Decisions = r.At, len(r.Nodes), a.inventory.read.Decisions
-		l.intake.accept(&a.inventory.read, now)
+		l.inventory = &a.inventory.read
+		l.join(*l.inventory, now)
 		if l.intake.due(l.uncheckedMember, now) {
 			l.pass()
 			return
 		}
 	}
 	l.tell(Outcome{})
+}
+
+// place takes the newest placement in, and decides on it with the newest inventory, which
+// does not count as scheduled again. One that is not current any more stays (contract 236).
+func (l *loop) place(now time.Time) {
+	p, before := &l.outcome.Placed, l.outcome.Placed
+	newest, err := l.opts.Placer.Placement()
+	if p.LastErr = err; err == nil && newest != nil {
+		p.Newest, p.LastSuccess, p.EveryNode = newest, now, newest.EveryNode(l.opts.Port)
+	}
+	if p.Newest != before.Newest && l.inventory != nil {
+		again := *l.inventory
+		again.Scheduled = l.intake.inventory != nil && l.intake.inventory.Scheduled
+		l.join(again, now)
+		if l.intake.due(l.uncheckedMember, now) {
+			l.pass()
+			return
+		}
+	}
+	if p.Newest != before.Newest || (err == nil) != (before.LastErr == nil) {
+		l.tell(Outcome{})
+	}
+}
+
+// join gives an inventory with the newest placement to be decided on, once both are there
+// (contract 234).
+func (l *loop) join(read guard.Inventory, now time.Time) {
+	p := l.outcome.Placed
+	if l.opts.Placer != nil && p.Newest == nil {
+		return
+	}
+	if !p.EveryNode {
+		read.Placement = p.Newest
+	}
+	l.intake.accept(&read, now)
 }
 
 // beat takes in results that change no decision, so that the status shows recent
@@ -224,7 +273,11 @@ func (l *loop) settled(now time.Time) bool {
 	switch {
 	case s.LastAttempt.IsZero(), l.intake.inventory != nil, l.publisher.newest != nil:
 		return false
-	case p.HealthOff, now.Sub(s.LastAttempt) >= time.Duration(max(p.Rise, p.Fall))*(p.Interval+l.opts.HealthTimeout):
+	case now.Sub(s.LastAttempt) >= time.Duration(max(p.Rise, p.Fall))*(p.Interval+l.opts.HealthTimeout):
+		return true
+	case l.opts.Placer != nil && l.outcome.Placed.Newest == nil:
+		return false
+	case p.HealthOff:
 		return true
 	}
 	passes, risen, fallen := false, false, true
@@ -246,7 +299,7 @@ func (l *loop) settled(now time.Time) bool {
 // tell tells the observer what an event came to.
 func (l *loop) tell(o Outcome) {
 	o.At, o.Verdict, o.Judged, o.Health = time.Now(), l.verdict, l.judged, l.intake.health
-	o.Source, o.Held, o.Trouble = l.outcome.Source, l.holder.stats(), l.trouble.shown
+	o.Source, o.Placed, o.Held, o.Trouble = l.outcome.Source, l.outcome.Placed, l.holder.stats(), l.trouble.shown
 	if !o.Beat {
 		o.Refused = l.outcome.Refused
 	}
@@ -256,7 +309,7 @@ func (l *loop) tell(o Outcome) {
 	if o.Read == nil {
 		o.Read = l.outcome.Read
 	}
-	o.Decided = l.outcome.Decided || !o.Source.LastSuccess.IsZero() || o.Recovered == nil && len(l.verdict.Members) > 0
+	o.Decided = l.outcome.Decided || !o.Source.LastSuccess.IsZero() && (l.opts.Placer == nil || o.Placed.Newest != nil) || o.Recovered == nil && len(l.verdict.Members) > 0
 	o.Settled = l.outcome.Settled || l.settled(o.At)
 	l.outcome = o
 	l.opts.Observe(o)

@@ -22,6 +22,7 @@ type Outcome struct {
 	Verdict      *guard.Verdict
 	Health       inventory.Health
 	Source       Sourced
+	Placed       Placed
 	// Read is the attempt to read that came since the last outcome, if one did.
 	Read *Attempt
 	// Recovered says what the pool starts from; only in the first outcome.
@@ -50,6 +51,17 @@ type Sourced struct {
 	// filter made of them.
 	Nodes     int
 	Decisions []inventory.Decision
+}
+
+// Placed is how following the remote Service goes; the zero value follows none.
+type Placed struct {
+	// Newest is the newest complete placement, nil before the first.
+	Newest *inventory.Placement
+	// EveryNode says that it has no effect: the Service forwards from every node.
+	EveryNode bool
+	// LastSuccess is when it was current last, and LastErr why it is not; nil while it is.
+	LastSuccess time.Time
+	LastErr     error
 }
 
 // Recovered is what a pool starts from.

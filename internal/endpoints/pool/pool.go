@@ -15,6 +15,15 @@ type Source interface {
 	Read(ctx context.Context) ([]inventory.Node, error)
 }
 
+// Placer knows where the Pods of the remote Service are that one group follows.
+type Placer interface {
+	// Placement returns the newest complete placement, the same pointer as long as it is that;
+	// or an error while there was none yet, or it is not current any more. It never blocks.
+	Placement() (*inventory.Placement, error)
+	// Changed receives a value when the next answer will differ.
+	Changed() <-chan struct{}
+}
+
 // Prober checks the health of one address. A failed check is a result.
 type Prober interface {
 	Check(ctx context.Context, addr netip.Addr) inventory.Result

@@ -42,7 +42,7 @@ func (t *trouble) add(cause any, now time.Time) {
 // handle takes an event in, and decides where it calls for that. A panic concerns
 // this group alone: its verdict stays, and what it did not decide on is kept.
 func (l *loop) handle(e event) {
-	verdict, before := l.verdict, l.intake
+	verdict, before, placed := l.verdict, l.intake, l.outcome.Placed
 	defer func() {
 		cause := recover()
 		if cause == nil {
@@ -50,10 +50,10 @@ func (l *loop) handle(e event) {
 		}
 		now := time.Now()
 		if l.verdict == verdict {
-			l.intake = before
+			l.intake, l.outcome.Placed = before, placed
 			l.intake.put(e.results)
 			if e.answer != nil && e.answer.inventory != nil {
-				l.intake.accept(&e.answer.inventory.read, now)
+				l.join(e.answer.inventory.read, now)
 			}
 		}
 		l.trouble.add(cause, now)
