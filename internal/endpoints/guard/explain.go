@@ -152,6 +152,9 @@ func (r *row) explainDraining(p *pool, w *world) string {
 // count that grows with each check: findings would change for nothing.
 func (r *row) explainFailing(w *world) (inventory.Reason, string) {
 	last, until := r.streak.Last, fmt.Sprintf("no traffic until HEALTH_CHECK_RISE=%d passes in a row", w.policy.Rise)
+	if r.was.standing == unplaced {
+		until = r.leaves() + "; " + until
+	}
 	switch {
 	case r.condition == unknown && r.next == inventory.Absent:
 		return inventory.ProbePending, r.explainPending("published on its first pass")

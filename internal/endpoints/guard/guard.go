@@ -190,7 +190,7 @@ func Decide(in Input, policy Policy) Verdict {
 		}
 		verdict.add(family(f), judge(before, in.Health, in.Now, policy, counts))
 	}
-	told, next := placing.tell(verdict.Memory.unplacedServe(), in.Now, policy)
+	told, next := placing.tell(placing.leavesOut(verdict.Memory), in.Now, policy)
 	verdict.Placement, verdict.Next = told, sooner(verdict.Next, next)
 	return verdict
 }

@@ -33,6 +33,9 @@ type lab struct {
 	verdict guard.Verdict
 	// drains is since when a restart finds endpoints that drain.
 	drains map[netip.Addr]time.Time
+	// inventory is what the newest read listed, and placement what every read comes with.
+	inventory string
+	placement *inventory.Placement
 	// long says that there will be too many decisions to hold each to the laws.
 	long bool
 }
@@ -126,6 +129,7 @@ func reading(list string) guard.Inventory {
 func (l *lab) read(list string) {
 	l.Helper()
 	read := reading(list)
+	l.inventory, read.Placement = list, l.placement
 	l.decide(&read)
 }
 

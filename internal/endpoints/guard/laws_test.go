@@ -144,7 +144,7 @@ func checkDecisions(t reporter, in guard.Input, verdict guard.Verdict) {
 		if d.Stage != inventory.StageGuard || d.Message == "" {
 			t.Fatalf("decision %+v has another stage, or no message", d)
 		}
-		if _, was := in.Memory.Since(d.Address); !was && !watched[d.Address] {
+		if _, was := in.Memory.Since(d.Address); !was && !watched[d.Address] && d.Reason != inventory.NoPod {
 			t.Fatalf("%s was decided, but is neither watched nor was it a member", d.Address)
 		}
 	}
@@ -157,7 +157,8 @@ func checkDecisions(t reporter, in guard.Input, verdict guard.Verdict) {
 		return
 	}
 	for _, c := range in.Read.Candidates {
-		if !decided[c.Address] || !watched[c.Address] {
+		placed := in.Read.Placement == nil || slices.Contains(in.Read.Placement.Ready, c.Node.Name) || state[c.Address] != inventory.Absent
+		if !decided[c.Address] || watched[c.Address] != placed {
 			t.Fatalf("candidate %s: decided %t, watched %t, want both", c.Address, decided[c.Address], watched[c.Address])
 		}
 	}

@@ -68,7 +68,7 @@ func (m Memory) placing(in Input, policy Policy) placing {
 	if in.Read != nil {
 		p = p.observe(*in.Read, m.published(), in.Now.Add(policy.DrainPeriod))
 	}
-	return p.judge(m.unplacedServe(), in.Now, policy)
+	return p.judge(p.leavesOut(m), in.Now, policy)
 }
 
 // published counts the endpoints that do not drain, of the family that has more: that many
@@ -87,14 +87,11 @@ func (m Memory) published() (most int) {
 	return most
 }
 
-// unplacedServe reports whether an endpoint serves that the newest placement does not name.
-func (m Memory) unplacedServe() bool {
-	for _, p := range m.pools {
-		if slices.ContainsFunc(p.members, func(m *member) bool { return m.standing == unplaced && m.State.Serves() }) {
-			return true
-		}
-	}
-	return false
+// leavesOut reports whether an endpoint serves that the newest placement does not name, as far as
+// is known.
+func (p placing) leavesOut(m Memory) bool {
+	serves := func(m *member) bool { return m.State.Serves() && (p.lacks(m.node) || !m.node.Known()) }
+	return slices.ContainsFunc(m.pools[ipv4].members, serves) || slices.ContainsFunc(m.pools[ipv6].members, serves)
 }
 
 // observe takes in the placement that comes with an inventory. until is when the one of before
@@ -136,8 +133,8 @@ func compare(read Inventory) (usable bool, unlisted string) {
 	return usable, unlisted
 }
 
-// judge rejects the newest placement, or accepts it. serve says that an endpoint serves that
-// it does not name. What is rejected stays so until another one names enough nodes, or until no
+// judge rejects the newest placement, or accepts it. serve says that it leaves out an endpoint
+// that serves. What is rejected stays so until another one names enough nodes, or until no
 // such endpoint has served for DrainPeriod. Without health checks a time ends that.
 func (p placing) judge(serve bool, now time.Time, policy Policy) placing {
 	if p.newest == nil {
@@ -187,11 +184,11 @@ func (p placing) lacks(node inventory.Identity) bool {
 	return !found
 }
 
-// unplaces reports whether an endpoint is unplaced now. Where the inventory leaves it out as well
-// or announces it to leave, that comes first, unless only the inventory is wrong.
+// unplaces reports whether an endpoint is unplaced now. One that an accepted inventory takes away
+// leaves, and one that an inventory and a placement leave out that are both rejected is kept.
 func (p placing) unplaces(m *member, c *candidate, read assessment) bool {
 	listed := c != nil && !c.Leaving
-	return p.lacks(m.node) && !m.foreign && (listed || read.cause != "" && !p.spares)
+	return p.lacks(m.node) && !m.foreign && (listed || read.cause != "" && (!p.spares || m.standing == unplaced))
 }
 
 // unplace says that no ready Pod is on the node of the member. It leaves from then on, or since

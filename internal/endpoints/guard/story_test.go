@@ -19,9 +19,11 @@ type story struct {
 	// are lost.
 	listed     string
 	dead, mute map[string]bool
-	cut        bool
-	loss       float64
-	random     *rand.Rand
+	// alive are the nodes that have Pods.
+	alive  string
+	cut    bool
+	loss   float64
+	random *rand.Rand
 	// each looks at each decision.
 	each func(s *story)
 	// accepted collects what the verdicts accepted.

@@ -1,0 +1,231 @@
+package guard_test
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+)
+
+// follower drives a guard that follows a remote Service through what rapid draws. A node with
+// a Pod passes; others answer or not, but do not pass, unless the program is told so.
+type follower struct {
+	*lab
+	nodes []string
+	// pods are the nodes with a Pod, and stray those that pass without one.
+	pods, stray map[string]bool
+	// named is how many nodes placements named, and when each was the newest one last.
+	named []namedOnce
+	// wrong says that the newest one is not to be trusted, heldUntil until when that is so at least,
+	// and incompleteSince since when it names a node that is not listed.
+	wrong           bool
+	heldUntil       time.Time
+	incompleteSince time.Time
+}
+
+type namedOnce struct {
+	nodes int
+	last  time.Time
+}
+
+func newFollower(t *rapid.T) *follower {
+	f := &follower{lab: &lab{policy: defaults(), now: start}, nodes: strings.Fields(letters(8)), pods: map[string]bool{}, stray: map[string]bool{}}
+	f.policy.MaxRemovalPercent = rapid.SampledFrom([]int{50, 50, 0, 34, 100}).Draw(t, "max removal")
+	f.policy.DrainPeriod = rapid.SampledFrom([]time.Duration{30 * time.Second, 5 * time.Second}).Draw(t, "drain")
+	f.inventory = letters(8)
+	f.rollout(t)
+	f.placement = placing(f.truth())
+	f.readAs(t, f.inventory)
+	f.round(t)
+	f.round(t)
+	return f
+}
+
+func (f *follower) truth() string {
+	var list []string
+	for _, name := range f.nodes {
+		if f.pods[name] {
+			list = append(list, name)
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+// rollout puts Pods on some nodes.
+func (f *follower) rollout(t *rapid.T) {
+	for _, name := range f.nodes {
+		f.pods[name] = rapid.Bool().Draw(t, "pod")
+	}
+}
+
+func (f *follower) strays(t *rapid.T) {
+	for _, name := range f.nodes {
+		f.stray[name] = rapid.Bool().Draw(t, "stray")
+	}
+}
+
+// some draws some of the names.
+func some(t *rapid.T, names ...string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(names), func(string) bool { return rapid.IntRange(0, 2).Draw(t, "left out") == 0 }), " ")
+}
+
+func (f *follower) placeTruth(t *rapid.T) { f.placeAs(t, f.truth()) }
+
+func (f *follower) placeWrong(t *rapid.T) {
+	f.placeAs(t, some(t, append(f.nodes[:8:8], "y", "z")...))
+}
+
+func (f *follower) placeFew(t *rapid.T)  { f.placeAs(t, rapid.SampledFrom(f.nodes).Draw(t, "only")) }
+func (f *follower) placeNone(t *rapid.T) { f.placeAs(t, "") }
+
+func (f *follower) placeAs(t *rapid.T, list string) {
+	before := f.placement
+	f.placement = placing(list)
+	f.note(before)
+	read := reading(f.inventory)
+	read.Placement, read.Scheduled = f.placement, false
+	f.step(t, &read)
+}
+
+func (f *follower) readAll(t *rapid.T)  { f.readAs(t, letters(8)) }
+func (f *follower) readSome(t *rapid.T) { f.readAs(t, some(t, f.nodes...)) }
+
+func (f *follower) readAs(t *rapid.T, list string) {
+	f.inventory = list
+	f.note(f.placement)
+	read := reading(list)
+	read.Placement = f.placement
+	f.step(t, &read)
+}
+
+// note is the first sentence of contract 235: it says whether the newest placement is to be trusted.
+func (f *follower) note(before *inventory.Placement) {
+	ready, listed := f.placement.Ready, strings.Fields(f.inventory)
+	if before != nil && before != f.placement && !f.wrong {
+		f.named = append(f.named, namedOnce{len(before.Ready), f.now})
+	}
+	unlisted := slices.ContainsFunc(ready, func(node string) bool { return !slices.Contains(listed, strings.TrimPrefix(node, "node-")) })
+	usable := slices.ContainsFunc(ready, func(node string) bool { return slices.Contains(listed, strings.TrimPrefix(node, "node-")) })
+	if !unlisted {
+		f.incompleteSince = time.Time{}
+	} else if f.incompleteSince.IsZero() {
+		f.incompleteSince = f.now
+	}
+	if f.wrong && slices.ContainsFunc(f.verdict.Members, func(m inventory.Member) bool { return m.State.Serves() && !f.placed(nameOf(m.Address)) }) {
+		f.heldUntil = f.now.Add(f.policy.DrainPeriod)
+	}
+	if !f.wrong || f.now.After(f.heldUntil) {
+		f.named = slices.DeleteFunc(f.named, func(n namedOnce) bool { return f.now.Sub(n.last) > f.policy.DrainPeriod })
+	}
+	f.wrong = !usable
+	for _, n := range f.named {
+		f.wrong = f.wrong || float64(len(ready)) < float64(n.nodes)*float64(100-f.policy.MaxRemovalPercent)/100
+	}
+}
+
+func (f *follower) placed(name string) bool {
+	return slices.Contains(f.placement.Ready, "node-"+name)
+}
+
+func (f *follower) passes(name string) bool { return f.pods[name] || f.stray[name] }
+
+// step decides, and checks that nothing goes that passes.
+func (f *follower) step(t *rapid.T, read *guard.Inventory) {
+	t.Helper()
+	before := f.verdict.Members
+	in := guard.Input{Now: f.now, Read: read, Health: f.health, Memory: f.verdict.Memory}
+	if f.long {
+		f.verdict = guard.Decide(in, f.policy)
+	} else {
+		f.verdict = decideLawfully(t, in, f.policy)
+	}
+	takesNothing := f.wrong || !f.incompleteSince.IsZero() && f.now.Sub(f.incompleteSince) < 5*time.Minute
+	replaced := false
+	for _, name := range strings.Fields(f.inventory) {
+		replaced = replaced || f.placed(name) && f.health.Of(addr(name)).Passes >= f.policy.Rise
+	}
+	for _, m := range before {
+		name, now := nameOf(m.Address), inventory.StateOf(f.verdict.Members, m.Address)
+		switch {
+		case !m.State.Serves() || f.health.Of(m.Address).Passes == 0 || !slices.Contains(strings.Fields(f.inventory), name):
+		case !now.Serves() && takesNothing:
+			t.Fatalf("%s passes and went from %s to %s by a placement that takes nothing away\n%s", name, m.State, now, f.explain())
+		case !now.Serves() && !replaced:
+			t.Fatalf("%s passes and went from %s to %s, and nothing is in its place\n%s", name, m.State, now, f.explain())
+		case now != inventory.StateReady && m.State == inventory.StateReady && (takesNothing || f.placed(name)):
+			t.Fatalf("%s passes and went from %s to %s, placed %t\n%s", name, m.State, now, f.placed(name), f.explain())
+		}
+	}
+	var watched []netip.Addr
+	for _, w := range f.verdict.Watch {
+		watched = append(watched, w.Address)
+	}
+	f.health = f.health.Only(watched)
+}
+
+// round checks everything that is watched, and lets an interval pass.
+func (f *follower) round(t *rapid.T) {
+	for _, w := range f.verdict.Watch {
+		outcome := rapid.SampledFrom([]inventory.Outcome{inventory.Silent, inventory.Silent, inventory.Refused}).Draw(t, "failure")
+		if f.passes(nameOf(w.Address)) {
+			outcome = inventory.Pass
+		}
+		f.health = fold(f.health, inventory.Result{Address: w.Address, At: f.now, Outcome: outcome})
+		f.note(f.placement)
+		f.step(t, nil)
+	}
+	f.clock(t, f.policy.Interval)
+}
+
+func (f *follower) clock(t *rapid.T, d time.Duration) {
+	f.now = f.now.Add(d)
+	f.note(f.placement)
+	f.step(t, nil)
+}
+
+func (f *follower) wait(t *rapid.T) {
+	f.clock(t, rapid.SampledFrom([]time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 40 * time.Second, 5 * time.Minute}).Draw(t, "passes"))
+}
+
+// again restarts, with what the placement and the inventory say now.
+func (f *follower) again(t *rapid.T) {
+	f.health, f.wrong, f.incompleteSince, f.heldUntil, f.named = inventory.Health{}, false, time.Time{}, time.Time{}, nil
+	for _, m := range f.verdict.Members {
+		if m.State != inventory.StateDraining {
+			f.named = append(f.named, namedOnce{last: f.now})
+		}
+	}
+	f.named = []namedOnce{{len(f.named), f.now}}
+	f.verdict = guard.Verdict{Members: f.verdict.Members, Memory: guard.Recover(f.verdict.Members, f.now)}
+	f.step(t, nil)
+	f.readAs(t, f.inventory)
+}
+
+func TestContract235NothingThatPassesIsTakenAwayByAWrongPlacement(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		f := newFollower(t)
+		t.Repeat(map[string]func(*rapid.T){
+			"rollout": func(t *rapid.T) { f.rollout(t); f.placeTruth(t) }, "placement": f.placeTruth, "wrong placement": f.placeWrong,
+			"one named": f.placeFew, "none named": f.placeNone, "strays": f.strays, "inventory": f.readAll, "wrong inventory": f.readSome,
+			"round": f.round, "round again": f.round, "round once more": f.round, "clock": f.wait, "restart": f.again,
+		})
+		clear(f.stray)
+		f.pods["a"], f.long = true, true
+		f.placeTruth(t)
+		for second := range 60 {
+			if second%15 == 0 {
+				f.readAll(t)
+			}
+			f.round(t)
+		}
+		if got, want := f.states(), ready(f.truth()); got != want {
+			t.Fatalf("got %s in a calm world, want %s\n%s", got, want, f.explain())
+		}
+	})
+}
