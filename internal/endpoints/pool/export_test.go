@@ -120,3 +120,6 @@ func (b *Box) Take() (nodes int, err error) {
 	}
 	return a.inventory.read.Nodes, a.reading.Err
 }
+
+// Follow has the group follow a remote Service.
+func (g *Group) Follow(p Placer) { g.opts.Placer = p }
