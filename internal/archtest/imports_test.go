@@ -44,6 +44,7 @@ var allowed = map[string]struct {
 	"internal/endpoints/source":                 {of("endpoints/inventory", "system"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/endpoints/source/ionos":           {of("endpoints/inventory", "transport"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/endpoints/source/kubernetes":      {of("endpoints/inventory", "kube", "transport"), "a source yields nodes; the loop lives elsewhere"},
+	"internal/endpoints/placement":              {of("endpoints/inventory", "kube"), "it says where Pods are; what follows from that is decided elsewhere"},
 	"internal/endpoints/source/ionos/ionostest": {nil, "it stands for a cloud that does not know us"},
 	"internal/endpoints/source/sourcetest":      {of("endpoints/inventory"), "the suite knows sources by their promise only"},
 

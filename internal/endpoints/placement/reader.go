@@ -1,0 +1,175 @@
+package placement
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+)
+
+// Options say which cluster to watch.
+type Options struct {
+	// Way is the access to the API server: that of the nodes.
+	Way kube.Way
+	// Most is how many bytes are kept of what one watch tells; 16 MiB by default.
+	Most int
+}
+
+const (
+	// answerTimeout bounds the wait for the first byte of a watch, and a list.
+	answerTimeout = 20 * time.Second
+	// recheck is the time between two looks at the files of the kubeconfig, and at whether
+	// the watches are current.
+	recheck = 5 * time.Second
+)
+
+// Reader follows Services of one cluster. Its methods may be called at the same time.
+type Reader struct {
+	client *kube.Client
+	most   int
+	begun  chan struct{} // has a value when there is a new space
+
+	mu     sync.Mutex
+	spaces map[string]*space
+}
+
+// New checks the options. It reads no file and sends no request.
+func New(options Options) (*Reader, error) {
+	client, err := kube.New(kube.Options{
+		Way: options.Way, Timeout: answerTimeout,
+		Annotations: func([]byte, int) int { return 0 },
+	})
+	if err != nil {
+		return nil, fmt.Errorf("placement: %w", err)
+	}
+	return &Reader{client: client, most: cmp.Or(options.Most, 16<<20), begun: make(chan struct{}, 1), spaces: make(map[string]*space)}, nil
+}
+
+// Run watches until ctx ends, and then returns nil. Credentials that changed are used at
+// once.
+func (r *Reader) Run(ctx context.Context) error {
+	defer r.client.Close()
+	var running sync.WaitGroup
+	defer running.Wait()
+	_ = r.client.Refresh() // what cannot be read replaces nothing, and fails each request
+	used := r.client.Generation()
+	tick := time.NewTicker(recheck)
+	defer tick.Stop()
+	for {
+		for _, s := range r.waiting() {
+			running.Go(func() { s.run(ctx) })
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.begun:
+		case <-tick.C:
+			_ = r.client.Refresh()
+			is := r.client.Generation()
+			r.look(is != used)
+			used = is
+		}
+	}
+}
+
+// waiting are the spaces that do not run yet.
+func (r *Reader) waiting() []*space {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var found []*space
+	for _, s := range r.spaces {
+		if !s.runs {
+			s.runs = true
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// look looks at each namespace. With another access everything is listed anew: it may lead
+// to another cluster.
+func (r *Reader) look(renewed bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, s := range r.spaces {
+		s.look(renewed)
+	}
+}
+
+// Follow follows a Service until ctx ends.
+func (r *Reader) Follow(ctx context.Context, service inventory.RemoteService) *Follower {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	s := r.spaces[service.Namespace]
+	if s == nil {
+		s = newSpace(r, service.Namespace)
+		r.spaces[service.Namespace] = s
+		kube.Signal(r.begun)
+	}
+	f := &Follower{space: s, service: service, changed: make(chan struct{}, 1)}
+	f.of = s.follow(f)
+	context.AfterFunc(ctx, func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if s.leave(f) {
+			delete(r.spaces, service.Namespace)
+			close(s.ended)
+		}
+	})
+	return f
+}
+
+// Follower is where the Pods of one Service are.
+type Follower struct {
+	space   *space
+	of      *followed
+	service inventory.RemoteService
+	changed chan struct{}
+}
+
+// Placement returns the newest complete placement, which is never changed, or why there is
+// none that is current. It asks nobody.
+func (f *Follower) Placement() (*inventory.Placement, error) {
+	f.space.mu.Lock()
+	defer f.space.mu.Unlock()
+	if err := f.space.problem(f.of); err != nil {
+		return nil, fmt.Errorf("remote Service %s: %w", f.service, err)
+	}
+	return f.of.placement, nil
+}
+
+// Changed receives a value when Placement's answer has become another one.
+func (f *Follower) Changed() <-chan struct{} { return f.changed }
+
+// Owner returns which Service of the namespace has a nodePort, empty where none has.
+func (f *Follower) Owner(nodePort uint16) string {
+	f.space.mu.Lock()
+	defer f.space.mu.Unlock()
+	for name, p := range f.space.services.parts {
+		if slices.Contains(p.says.NodePorts, nodePort) {
+			return name
+		}
+	}
+	return ""
+}
+
+// Await waits for a placement, until ctx ends or somebody has to act.
+func (f *Follower) Await(ctx context.Context) (*inventory.Placement, error) {
+	for {
+		is, err := f.Placement()
+		if err == nil || errors.Is(err, inventory.ErrUnauthorized) {
+			return is, err
+		}
+		select {
+		case <-f.changed:
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
