@@ -89,6 +89,24 @@ type BindingPool struct {
 	// +kubebuilder:validation:MaxLength=40
 	// +format=dns-label
 	Name string `json:"name"`
+	// Service of the remote cluster whose Pods say where endpoints are: only nodes with
+	// a ready Pod of it are published. The pool must allow its namespace.
+	// +optional
+	RemoteService *RemoteServiceReference `json:"remoteService,omitempty"`
+}
+
+// RemoteServiceReference names a Service of the remote cluster.
+type RemoteServiceReference struct {
+	// Namespace of the Service in the remote cluster.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +format=dns-label
+	Namespace string `json:"namespace"`
+	// Name of the Service.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	// +format=dns-label
+	Name string `json:"name"`
 }
 
 // Protocol is a transport protocol.

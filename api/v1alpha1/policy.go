@@ -28,6 +28,14 @@ type PoolAllowance struct {
 	// +listType=atomic
 	// +format=ports
 	Ports []string `json:"ports"`
+	// Namespaces of the remote cluster whose Services the bindings of these namespaces
+	// may follow by remoteService: without any, none. Needs a source with a kubeconfig:
+	// kubernetes, or ionos with a kubeconfig in the credentials.
+	// +optional
+	// +kubebuilder:validation:MaxItems=64
+	// +listType=atomic
+	// +format=dns-label
+	RemoteNamespaces []string `json:"remoteNamespaces,omitempty"`
 	// How many Services of each of these namespaces the pool may back. Where several
 	// entries are for a namespace, the largest number counts.
 	// +optional
@@ -37,7 +45,8 @@ type PoolAllowance struct {
 	MaxServices *int32 `json:"maxServices,omitempty"`
 	// How many distinct checks, an address and a health check each, the bindings of each
 	// of these namespaces may cause in the pool. Checks that the pool does anyway do not
-	// count. Where several entries are for a namespace, the largest number counts.
+	// count. With remoteService only nodes with a Pod count. Where several entries are for
+	// a namespace, the largest number counts.
 	// +optional
 	// +kubebuilder:default=2000
 	// +kubebuilder:validation:Minimum=1

@@ -42,6 +42,7 @@ type EndpointPoolList struct {
 // EndpointPoolSpec is what the platform wants.
 //
 // +kubebuilder:validation:XValidation:rule="has(self.credentials) && self.credentials.size() > 0 || !has(self.source.kubernetes) && !has(self.source.ionos)",message="is required by the sources kubernetes and ionos; write the name of the folder below CREDENTIALS_DIR that holds the kubeconfig or the token",fieldPath=".credentials",reason=FieldValueRequired
+// +kubebuilder:validation:XValidation:rule="has(self.source.kubernetes) || has(self.source.ionos) || !has(self.allow) || self.allow.all(a, !has(a.remoteNamespaces) || a.remoteNamespaces.size() == 0)",message="has remoteNamespaces, and the source has no kubeconfig by which a remote Service could be followed; remove them, or use the source kubernetes or ionos",fieldPath=".allow"
 type EndpointPoolSpec struct {
 	// Where the nodes come from. Exactly one of its fields is set.
 	Source PoolSource `json:"source"`

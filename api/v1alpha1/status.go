@@ -93,16 +93,19 @@ const (
 const (
 	// ReasonPoolNotAllowed is one reason for a pool that does not exist and for one that
 	// the namespace may not use, so that nothing tells a team which pools exist.
-	ReasonPoolNotAllowed           = "PoolNotAllowed"
-	ReasonPortNotAllowed           = "PortNotAllowed"
-	ReasonLimitReached             = "LimitReached"
-	ReasonHealthCheckPortAmbiguous = "HealthCheckPortAmbiguous"
-	ReasonServiceMissing           = "ServiceMissing"
-	ReasonServiceDeleting          = "ServiceDeleting"
-	ReasonServiceHasSelector       = "ServiceHasSelector"
-	ReasonServiceExternalName      = "ServiceExternalName"
-	ReasonPortMismatch             = "PortMismatch"
-	ReasonSliceOwnedByOther        = "SliceOwnedByOther"
+	ReasonPoolNotAllowed = "PoolNotAllowed"
+	ReasonPortNotAllowed = "PortNotAllowed"
+	// ReasonRemoteNamespaceNotAllowed is for a remote Service that the pool does not let the
+	// namespace follow, whether or not there is such a Service.
+	ReasonRemoteNamespaceNotAllowed = "RemoteNamespaceNotAllowed"
+	ReasonLimitReached              = "LimitReached"
+	ReasonHealthCheckPortAmbiguous  = "HealthCheckPortAmbiguous"
+	ReasonServiceMissing            = "ServiceMissing"
+	ReasonServiceDeleting           = "ServiceDeleting"
+	ReasonServiceHasSelector        = "ServiceHasSelector"
+	ReasonServiceExternalName       = "ServiceExternalName"
+	ReasonPortMismatch              = "PortMismatch"
+	ReasonSliceOwnedByOther         = "SliceOwnedByOther"
 )
 
 // The reasons of SourceReady.

@@ -71,6 +71,9 @@ func badTypes() []badValue {
 func badNames() []badValue {
 	long := strings.Repeat("x", 64)
 	return []badValue{
+		{"REMOTE_SERVICE", "web", "is not namespace/name of a Service, both DNS labels; write for example shop/web"},
+		{"REMOTE_SERVICE", "Shop/web", "is not namespace/name of a Service, both DNS labels; write for example shop/web"},
+		{"REMOTE_SERVICE", "shop/web/http", "is not namespace/name of a Service, both DNS labels; write for example shop/web"},
 		{"STATIC_NODES", "10.0.0.1", `"10.0.0.1" is not name=address; write for example worker-1=10.0.0.11,worker-2=10.0.0.12`},
 		{"STATIC_NODES", "=10.0.0.1", `"=10.0.0.1" is not name=address; write for example worker-1=10.0.0.11,worker-2=10.0.0.12`},
 		{"STATIC_NODES", "a=", "is not an IP address; write for example 10.0.0.11"},
@@ -139,6 +142,13 @@ func contradictions() []contradiction {
 		{"command without a program", env{"SOURCE_KIND": "command"},
 			"INVENTORY_COMMAND: is required with SOURCE_KIND=command and not set; set it, for example to /etc/inventory/list.py"},
 		{"kubernetes source without a kubeconfig", env{"SOURCE_KIND": "kubernetes"},
+			"SECURED_KUBECONFIG: is required with SOURCE_KIND=kubernetes and not set; set it, for example to /etc/remote/kubeconfig"},
+		{"a remote Service without nodes of its cluster", env{"REMOTE_SERVICE": "shop/web", "SECURED_KUBECONFIG": "/k"},
+			`REMOTE_SERVICE="shop/web": has no effect with SOURCE_KIND=static, whose nodes come from no kubeconfig; set SOURCE_KIND to kubernetes or ionos, or remove it`},
+		{"a remote Service without a kubeconfig", env{
+			"REMOTE_SERVICE": "shop/web", "SOURCE_KIND": "ionos", "IONOS_TOKEN": "x", "IONOS_DATACENTER_ID": datacenter, "IONOS_PRIVATE_LAN_ID": "2", "IONOS_CLUSTER_ID": cluster,
+		}, `REMOTE_SERVICE="shop/web": has no effect without SECURED_KUBECONFIG; set SECURED_KUBECONFIG`},
+		{"a remote Service without the kubeconfig that the source needs too", env{"REMOTE_SERVICE": "shop/web", "SOURCE_KIND": "kubernetes"},
 			"SECURED_KUBECONFIG: is required with SOURCE_KIND=kubernetes and not set; set it, for example to /etc/remote/kubeconfig"},
 		{"leader election without a cluster", env{"LEADER_ELECTION": "true"},
 			`LEADER_ELECTION="true": needs a cluster, and STORE_KIND=memory writes to none; set STORE_KIND to client-go or kubectl, or remove LEADER_ELECTION`},

@@ -39,6 +39,15 @@ func exampleName(value string, longest int) string {
 	return name
 }
 
+// remoteService is the form of REMOTE_SERVICE.
+func remoteService(value string) error {
+	namespace, name, _ := strings.Cut(value, "/")
+	if dnsLabel(namespace) == nil && dnsLabel(name) == nil {
+		return nil
+	}
+	return Problem{Rule: "is not namespace/name of a Service, both DNS labels", Remedy: "write for example shop/web"}
+}
+
 func labelValue(value string) error {
 	if len(content.IsLabelValue(value)) == 0 {
 		return nil

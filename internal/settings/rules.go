@@ -47,6 +47,7 @@ func (l *loader) check() {
 	l.checkDocuments()
 	if !l.byDocuments() {
 		l.checkSource()
+		l.checkRemoteService()
 		l.checkTarget()
 		l.checkHealth()
 	}
@@ -108,6 +109,18 @@ func (l *loader) checkIONOS(chosen string) {
 	}
 	for _, m := range JudgeSelector(l.config.Secured.NodeSelector, l.config.Secured.Kubeconfig) {
 		l.mistake(m.Variable, m.Rule, m.Remedy)
+	}
+}
+
+// checkRemoteService demands nodes that come from the cluster that has the Service.
+func (l *loader) checkRemoteService() {
+	kind := l.config.Source.Kind
+	switch {
+	case !l.set("REMOTE_SERVICE") || !l.sound("REMOTE_SERVICE", "SOURCE_KIND", "SECURED_KUBECONFIG"):
+	case kind != SourceKubernetes && kind != SourceIONOS:
+		l.mistake("REMOTE_SERVICE", "has no effect with SOURCE_KIND="+string(kind)+", whose nodes come from no kubeconfig", "set SOURCE_KIND to kubernetes or ionos, or remove it")
+	default:
+		l.needs("SECURED_KUBECONFIG", "REMOTE_SERVICE", true)
 	}
 }
 

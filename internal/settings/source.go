@@ -52,6 +52,8 @@ type Secured struct {
 	Context string `envconfig:"SECURED_KUBECTL_CONTEXT" fallback:"current context" desc:"context in that kubeconfig"`
 	// NodeSelector is empty for "every node that is no control plane".
 	NodeSelector string `envconfig:"SECURED_NODE_SELECTOR" format:"selector" fallback:"workers only" example:"pool=web" desc:"label selector of the remote nodes to publish"`
+	// RemoteService is empty where every node forwards to the Pods.
+	RemoteService string `envconfig:"REMOTE_SERVICE" format:"remote-service" example:"shop/web" desc:"Service of the remote cluster, as namespace/name, whose Pods say where endpoints are: only nodes with a ready Pod of it are published. For externalTrafficPolicy Local and hostPort; needs SECURED_KUBECONFIG"`
 }
 
 // IONOS is the access to the IONOS Cloud API.

@@ -64,7 +64,7 @@ func ownPrefixes(known []string) []string {
 		words := strings.SplitAfter(name, "_")
 		prefix := strings.Join(words[:min(len(words)-1, 2)], "")
 		switch prefix {
-		case "", "LOG_", "DRY_", "KUBECTL_":
+		case "", "LOG_", "DRY_", "KUBECTL_", "REMOTE_":
 			// Many other programs use them too.
 		default:
 			prefixes = append(prefixes, prefix)

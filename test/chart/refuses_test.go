@@ -49,6 +49,7 @@ var tried = map[string][]string{
 	"sourceTimeout":               {"1h", "61m"},
 	"ionosPrivateLanId":           {"1", "0", "2147483648"},
 	"securedNodeSelector":         {"pool=web", "pool in (a\\,b)\\,!c", "pool=(", "endpoints.ablmnzde.github.io/node-pool=a", "kubernetes.io/os=linux", "a=b\\,"},
+	"remoteService":               {"shop/web", "web", "Shop/web", "shop/web/http", "shop/a.b"},
 	"leaderElectionNamespace":     {"leases", "a.b"},
 	"leaderElectionName":          {"own", "a/b"},
 	"inventoryCommandEnv":         {"A\\,B", "A=1", "A\\,"},
@@ -68,6 +69,8 @@ var others = [][]string{
 	{"healthCheckMode=off", "targetPorts=dns=53/UDP"}, {"healthCheckPort=80", "targetPorts=dns=53/UDP"},
 	{"ionosClusterId=8feda53f-15f0-447f-badf-ebe32dad2fc0", "securedNodeSelector=kubernetes.io/os=linux"},
 	{"ionosClusterId=8feda53f-15f0-447f-badf-ebe32dad2fc0", "securedNodeSelector=pool=web"},
+	{"ionosClusterId=8feda53f-15f0-447f-badf-ebe32dad2fc0", "remoteService=shop/web"}, {"sourceKind=kubernetes", "remoteService=shop/web"},
+	{"sourceKind=static", "staticNodes=a=10.0.0.1", "remoteService=shop/web"},
 	{"sourceKind=static", "staticNodes=a=10.0.0.1"}, {"sourceKind=static", "staticNodes=a=10.0.0.1\\,a=10.0.0.2"}, {"sourceKind=static", "staticNodes=a"}, {"sourceKind=static", "staticNodes=a=::ffff:10.0.0.1"},
 	{"sourceKind=command", "inventoryCommand=python3 x.py"}, {"sourceKind=command", "inventoryCommand=python3"},
 }

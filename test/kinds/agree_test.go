@@ -29,7 +29,9 @@ const (
 	static = "source: {static: {nodes: [{name: w1, addresses: [10.7.0.11]}]}}\n"
 	// sound is a spec of a pool that lacks nothing.
 	sound = static + "subnets: [10.7.0.0/24]\n"
-	uuid  = "8feda53f-15f0-447f-badf-ebe32dad2fc0"
+	// remote is one whose source has a kubeconfig.
+	remote = "source: {kubernetes: {}}\ncredentials: b\nsubnets: [10.7.0.0/24]\n"
+	uuid   = "8feda53f-15f0-447f-badf-ebe32dad2fc0"
 )
 
 func ionos(fields string) string {
@@ -137,6 +139,8 @@ var refused = map[string]struct{ text, field, around string }{
 	"off":               {check("mode: off"), "spec.healthCheck.mode", ""},
 	"lower case":        {check("mode: https"), "spec.healthCheck.mode", ""},
 	"check port":        {check("port: 70000"), "spec.healthCheck.port", ""},
+	"remote namespace":  {pool(remote + `allow: [{namespaces: [a], ports: ["80"], remoteNamespaces: ["*"]}]`), "spec.allow[0].remoteNamespaces[0]", ""},
+	"no kubeconfig":     {allow(`{namespaces: [a], ports: ["80"], remoteNamespaces: [a]}`), "spec.allow[0].remoteNamespaces", "spec.allow"},
 	"timeout":           {check("interval: 1s, timeout: 2s"), "spec.healthCheck.timeout", ""},
 	"timeout alone":     {check("timeout: 3s"), "spec.healthCheck.timeout", ""},
 	"interval":          {check("interval: 1ms"), "spec.healthCheck.interval", ""},
@@ -176,6 +180,8 @@ var refused = map[string]struct{ text, field, around string }{
 	"long pool":           {binding("pools: [{name: " + strings.Repeat("a", 41) + "}]"), "spec.pools[0].name", ""},
 	"a field of a pool":   {binding("pools: [{name: a, colour: red}]"), "spec.pools[0].colour", ""},
 	"pools as names":      {binding("pools: [a]"), "spec.pools", ""},
+	"no remote namespace": {binding("pools: [{name: a, remoteService: {name: b}}]"), "spec.pools[0].remoteService.namespace", ""},
+	"remote name":         {binding("pools: [{name: a, remoteService: {namespace: b, name: a.b}}]"), "spec.pools[0].remoteService.name", ""},
 	"an address":          {binding("pools: [{name: a}]\naddresses: [10.0.0.1]"), "spec.addresses", ""},
 	"a subnet":            {binding("pools: [{name: a}]\nsubnets: [10.0.0.0/8]"), "spec.subnets", ""},
 	"a program":           {binding("pools: [{name: a}]\nsource: {command: {path: sh}}"), "spec.source", ""},
@@ -219,6 +225,7 @@ var accepted = map[string]string{
 	"every namespace":   allow(`{namespaceSelector: {matchExpressions: [{key: kubernetes.io/metadata.name, operator: Exists}]}, ports: ["80"]}`),
 	"selected":          allow(`{namespaceSelector: {matchLabels: {a.b/c: "", d: E_f}, matchExpressions: [{key: a, operator: NotIn, values: [b, ""]}, {key: c, operator: DoesNotExist}]}, ports: ["80"]}`),
 	"nobody":            pool(sound + "allow: []"),
+	"nothing to follow": allow(`{namespaces: [a], ports: ["80"], remoteNamespaces: []}`),
 	"a short interval":  check("interval: 400ms"),
 	"exotic durations":  check("interval: 1.5s, timeout: 1s200ms"),
 	"no time":           pool(sound + "releaseAfter: 0s\nguard: {drainPeriod: '0'}"),
@@ -234,7 +241,7 @@ var accepted = map[string]string{
 	"a check without":   bindingCheck("mode: None"),
 	"many ports":        ports(many("{name: p%[1]d, port: 1%03[1]d}", 100)),
 	"four pools":        binding("pools: [{name: a}, {name: b}, {name: c}, {name: d}]\nadopt: ''"),
-	"the largest pool":  pool(sound + "allow:\n" + strings.Repeat("- {namespaces: ["+many("n%d", 256)+"], ports: ["+many("'%d-65535'", 64)+"]}\n", 64)),
+	"the largest pool":  pool(remote + "allow:\n" + strings.Repeat("- {namespaces: ["+many("n%d", 256)+"], ports: ["+many("'%d-65535'", 64)+"], remoteNamespaces: ["+many("r%d", 64)+"]}\n", 64)),
 	"longest selectors": pool(sound + "allow:\n" + strings.Repeat("- {namespaceSelector: {matchLabels: {"+many("a%d: b", 16)+"}, matchExpressions: ["+strings.TrimSuffix(strings.Repeat("{key: a, operator: In, values: ["+many("b%d", 32)+"]}, ", 8), ", ")+"]}, ports: ['80']}\n", 64)),
 	"names of letters":  nodes("{name: " + strings.Repeat("ä", 253) + ", addresses: [10.0.0.1]}"),
 }
@@ -246,7 +253,7 @@ credentials: blue
 subnets: [10.7.0.0/24, "fd00:10::/64"]
 pollInterval: 30s
 allow:
-- {namespaces: [shop, blog], ports: ["30080", "31000-31999"], maxServices: 5, maxChecks: 1}
+- {namespaces: [shop, blog], ports: ["30080", "31000-31999"], remoteNamespaces: [shop], maxServices: 5, maxChecks: 1}
 - namespaceSelector: {matchLabels: {platform.example.org/tier: gold}, matchExpressions: [{key: a, operator: In, values: [b]}]}
   ports: ["30443"]
 healthCheck: {mode: HTTPS, port: 10256, path: "/healthz?verbose", interval: 1h, timeout: 10ms, rise: 2, fall: 3, holdConnection: true, tlsServerName: a, tlsInsecure: true, host: b, expectedStatus: "200"}
@@ -255,7 +262,7 @@ releaseAfter: 10m
 `
 
 const fullBinding = `
-pools: [{name: a}]
+pools: [{name: a, remoteService: {namespace: shop, name: web}}]
 ports: [{name: http, port: 30080, protocol: TCP}]
 healthCheck: {mode: HTTP, path: /ready, host: web.example.org, expectedStatus: "200-299, 404", port: 1}
 mode: DryRun

@@ -31,6 +31,7 @@ securedSubnetCidr: subnets of a pool
 securedKubeconfig: credentials of a pool
 securedKubectlContext: credentials of a pool
 securedNodeSelector: source.kubernetes.nodeSelector of a pool
+remoteService: remoteService in pools of a binding
 ionosTokenFile: credentials of a pool
 ionosUsername: credentials of a pool
 ionosPasswordFile: credentials of a pool

@@ -49,6 +49,7 @@ healthCheckMaxSilentPercent: [0, 100]
   "leaderElectionName" (list $name "is not a DNS name; write a-z, 0-9, - and ., for example web")
   "targetManagedBy" (list "[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?" "is not a label value; write at most 63 of letters, digits, -, _ and .")
   "securedNodeSelector" (list (printf "%s(,%s)*" $requirement $requirement) "is not a label selector; write for example pool=web,tier!=edge")
+  "remoteService" (list (printf "%s/%s" $label $label) "is not namespace/name of a Service; write for example shop/web")
   "ionosDatacenterId" (list "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}" "is not a UUID; copy it from the IONOS console")
   "ionosClusterId" (list "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}" "is not a UUID; copy it from the IONOS console")
   "ionosApiUrl" (list (printf "((?i:https?)://%s|(%s)(:%s)|([^/:@?#\\s]+\\.[^/:@?#\\s]+|%s)(:%s)?)(/[^@?#\\s]*)?" (printf "(%s|\\[%s\\])(:%s)?" (printf "(?i:%s)" $name) (include "controller.ipv6" .) $port) (printf "(?i:%s)|\\[%s\\]" $name (include "controller.ipv6" .)) $port (printf "\\[%s\\]" (include "controller.ipv6" .)) $port) "is not the address of an API; write for example https://api.ionos.com, without credentials")

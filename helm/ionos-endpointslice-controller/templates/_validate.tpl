@@ -196,6 +196,11 @@
 {{- end }}
 {{- end }}
 {{- $ofNodes := or $c.securedKubeconfig (include "controller.usesKubeconfigSecret" .) }}
+{{- if and $c.remoteService (not (has $c.sourceKind (list "kubernetes" "ionos"))) }}
+{{- $m = append $m (printf "controller.remoteService: has no effect with controller.sourceKind=%s, whose nodes come from no kubeconfig; set that to kubernetes or ionos, or remove it" $c.sourceKind) }}
+{{- else if and $c.remoteService (not $ofNodes) }}
+{{- $m = append $m "controller.remoteService: needs the kubeconfig of the remote cluster; name it in secrets.kubeconfig.name, and remove controller.ionosClusterId" }}
+{{- end }}
 {{- if and $c.securedNodeSelector (eq $c.sourceKind "ionos") }}
 {{- range splitList "," (regexReplaceAll "\\([^)]*\\)" $c.securedNodeSelector "") }}
 {{- $key := regexFind "^[^ =!<>]+" (trim . | trimPrefix "!" | trim) }}

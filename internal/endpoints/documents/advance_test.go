@@ -109,6 +109,29 @@ func TestContract45ADocumentWithoutAGoodVersionExists(t *testing.T) {
 	}
 }
 
+// Contract 237: what a pool does not let a namespace follow is told with the document, and a
+// new version that asks for it does not take effect.
+func TestContract237ARemoteNamespaceThatIsNotAllowedIsTold(t *testing.T) {
+	t.Parallel()
+	allowed := func(remote string) string {
+		return pool("source: {kubernetes: {}}\ncredentials: a\nsubnets: [10.0.0.0/24]\nallow: [{namespaces: [shop], ports: [\"30080\"], remoteNamespaces: [" + remote + "]}]")
+	}
+	follows := func(namespace string) string {
+		return binding("pools: [{name: blue, remoteService: {namespace: " + namespace + ", name: web}}]")
+	}
+	before := documents.Advance(documents.Set{}, folder(allowed("far, near"), follows("near")))
+	key := documents.Key{Kind: "EndpointBinding", Namespace: "shop", Name: "web"}
+	if e, _ := before.Entry(key); len(e.Forbidden) != 0 {
+		t.Fatalf("got %v, want nothing forbidden", e.Forbidden)
+	}
+	after := documents.Advance(before, folder(allowed("far, near"), follows("other")))
+	e, _ := after.Entry(key)
+	const want = "spec.pools[0].remoteService: the pool blue does not allow the namespace shop to follow Services of the remote namespace other; remove it, or ask the platform to name the remote namespace in spec.allow[].remoteNamespaces of the pool"
+	if len(e.Forbidden) != 1 || !strings.Contains(e.Forbidden[0].Error(), want) || !e.Kept || e.Binding.Spec.Pools[0].RemoteService.Namespace != "near" {
+		t.Errorf("got %v and %+v, want the version before and %q", e.Forbidden, e.Binding.Spec, want)
+	}
+}
+
 func TestARevocationIsNotKept(t *testing.T) {
 	t.Parallel()
 	good := documents.Advance(documents.Set{}, folder(allowing(`"30080"`), bindingOf(30080)))

@@ -16,6 +16,8 @@ import (
 type Allowance struct {
 	Ports                  settings.Ranges
 	MaxServices, MaxChecks int
+	// RemoteNamespaces are those of the remote cluster whose Services may be followed.
+	RemoteNamespaces []string
 }
 
 // Allowed returns what a valid pool allows a namespace with these labels: no ports where
@@ -28,6 +30,7 @@ func Allowed(pool *v1alpha1.EndpointPoolSpec, namespace string, names map[string
 			continue
 		}
 		all.Ports = append(all.Ports, settings.ParsePorts(entry.Ports...)...)
+		all.RemoteNamespaces = append(all.RemoteNamespaces, entry.RemoteNamespaces...)
 		all.MaxServices = max(all.MaxServices, int(ptr.Deref(entry.MaxServices, v1alpha1.DefaultMaxServices)))
 		all.MaxChecks = max(all.MaxChecks, int(ptr.Deref(entry.MaxChecks, v1alpha1.DefaultMaxChecks)))
 	}
@@ -76,6 +79,12 @@ func (w *walk) checkAllowance(path string, entry v1alpha1.PoolAllowance) {
 	for i, text := range entry.Ports {
 		if at := fmt.Sprintf("%s.ports[%d]", path, i); w.sound(at) {
 			w.form(at, text, settings.FormPorts)
+		}
+	}
+	w.count(path+".remoteNamespaces", len(entry.RemoteNamespaces), 0, 64)
+	for i, namespace := range entry.RemoteNamespaces {
+		if at := fmt.Sprintf("%s.remoteNamespaces[%d]", path, i); w.sound(at) {
+			w.form(at, namespace, settings.FormLabel)
 		}
 	}
 	w.number(path+".maxServices", entry.MaxServices, 1, 10_000)

@@ -23,6 +23,10 @@ func (w *walk) checkBinding(s *v1alpha1.EndpointBindingSpec) {
 	}
 	seen := map[string]bool{}
 	for i, name := range s.PoolNames() {
+		if r, of := s.Pools[i].RemoteService, fmt.Sprintf("%s[%d].remoteService", pools, i); r != nil {
+			w.label(of+".namespace", r.Namespace)
+			w.label(of+".name", r.Name)
+		}
 		at := fmt.Sprintf("%s[%d].name", pools, i)
 		if !w.required(at) {
 			continue

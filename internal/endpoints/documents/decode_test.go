@@ -24,7 +24,7 @@ spec:
   subnets: [10.7.0.0/24, "fd00:10::/64"]
   pollInterval: 30s
   allow:
-  - {namespaces: [shop, blog], ports: ["30080", "31000-31999"], maxServices: 5}
+  - {namespaces: [shop, blog], ports: ["30080", "31000-31999"], remoteNamespaces: [shop], maxServices: 5}
   - namespaceSelector: {matchLabels: {platform.example.org/tier: gold}}
     ports: ["30443"]
   healthCheck: {mode: HTTP, port: 10256, path: "/healthz?verbose", interval: 2s, timeout: 1s, rise: 2, fall: 3}
@@ -34,7 +34,7 @@ spec:
 ` + version + `kind: EndpointBinding
 metadata: {name: web, namespace: shop}
 spec:
-  pools: [{name: blue}]
+  pools: [{name: blue, remoteService: {namespace: shop, name: web}}]
   ports: [{name: http, port: 30080}]
   healthCheck: {mode: HTTP, path: /ready, host: web.example.org, expectedStatus: "200-299"}
   mode: Publish
@@ -127,6 +127,9 @@ func indent(text string) string {
 // sound is a spec of a pool that lacks nothing.
 const sound = "source: {static: {nodes: [{name: w1, addresses: [10.7.0.11]}]}}\nsubnets: [10.7.0.0/24]\n"
 
+// remote is a pool whose source has a kubeconfig.
+const remote = "source: {kubernetes: {}}\ncredentials: a\nsubnets: [10.7.0.0/24]\n"
+
 func TestContract46EachRuleSaysPlaceFieldRuleAndRemedy(t *testing.T) {
 	t.Parallel()
 	const p, b = "EndpointPool blue ", "EndpointBinding shop/web "
@@ -185,9 +188,13 @@ func TestContract46EachRuleSaysPlaceFieldRuleAndRemedy(t *testing.T) {
 		{"reversed ports", pool(sound + `allow: [{namespaces: [a], ports: [90-80]}]`), `spec.allow[0].ports[0]="90-80": 90-80 ends before it begins; write 80-90`},
 		{"large port", pool(sound + `allow: [{namespaces: [a], ports: ["65536"]}]`), `spec.allow[0].ports[0]="65536": "65536" is not a port from 1 to 65535 or a range of them`},
 		{"namespace", pool(sound + `allow: [{namespaces: ["*"], ports: ["80"]}]`), `spec.allow[0].namespaces[0]="*": is not a DNS label`},
-		{"old quota", pool(sound + `allow: [{namespaces: [a], ports: ["80"], maxTargets: 5}]`), "spec.allow[0].maxTargets: is not a field; remove it; the fields here are maxChecks, maxServices, namespaceSelector, namespaces, ports"},
+		{"old quota", pool(sound + `allow: [{namespaces: [a], ports: ["80"], maxTargets: 5}]`), "spec.allow[0].maxTargets: is not a field; remove it; the fields here are maxChecks, maxServices, namespaceSelector, namespaces, ports, remoteNamespaces"},
 		{"quota", pool(sound + `allow: [{namespaces: [a], ports: ["80"], maxServices: 0}]`), `spec.allow[0].maxServices="0": is outside 1 to 10000`},
 		{"checks", pool(sound + `allow: [{namespaces: [a], ports: ["80"], maxChecks: 20001}]`), `spec.allow[0].maxChecks="20001": is outside 1 to 20000`},
+
+		{"remote namespace", pool(remote + `allow: [{namespaces: [a], ports: ["80"], remoteNamespaces: ["*"]}]`), `spec.allow[0].remoteNamespaces[0]="*": is not a DNS label`},
+		{"many remote namespaces", pool(remote + `allow: [{namespaces: [a], ports: ["80"], remoteNamespaces: [` + strings.Repeat("a,", 65) + `]}]`), "spec.allow[0].remoteNamespaces: has 65 entries, more than 64"},
+		{"no kubeconfig", pool(sound + `allow: [{namespaces: [a], ports: ["80"], remoteNamespaces: [a]}]`), "spec.allow[0].remoteNamespaces: is set, and the source has no kubeconfig by which a remote Service could be followed; remove it, or use the source kubernetes or ionos"},
 
 		{"off", pool(sound + "healthCheck: {mode: off}"), `spec.healthCheck.mode="off": is not one of None, TCP, HTTP or HTTPS; write None`},
 		{"false", pool(sound + "healthCheck: {mode: false}"), `spec.healthCheck.mode="false": is true or false, not text; write "false" with quotes`},
@@ -213,7 +220,12 @@ func TestContract46EachRuleSaysPlaceFieldRuleAndRemedy(t *testing.T) {
 		{"pool twice", binding("pools: [{name: a}, {name: a}]"), `spec.pools[1].name="a": is in the list twice`},
 		{"pool without name", binding("pools: [{}]"), "spec.pools[0].name: is required and not set"},
 		{"long pool", binding("pools: [{name: " + strings.Repeat("a", 41) + "}]"), "has more than 40 characters; write the name of a pool: it has at most 40 characters"},
-		{"a remote Service", binding("pools: [{name: a, colour: red}]"), "spec.pools[0].colour: is not a field; remove it; the fields here are name"},
+		{"a field of a pool", binding("pools: [{name: a, colour: red}]"), "spec.pools[0].colour: is not a field; remove it; the fields here are name, remoteService"},
+		{"remote Service without namespace", binding("pools: [{name: a, remoteService: {name: web}}]"), "spec.pools[0].remoteService.namespace: is required and not set"},
+		{"remote Service without name", binding("pools: [{name: a, remoteService: {namespace: shop}}]"), "spec.pools[0].remoteService.name: is required and not set"},
+		{"remote Service as text", binding("pools: [{name: a, remoteService: shop/web}]"), "spec.pools[0].remoteService: is text, not a group of fields"},
+		{"name of a remote Service", binding("pools: [{name: a, remoteService: {namespace: shop, name: a.b}}]"), `spec.pools[0].remoteService.name="a.b": is not a DNS label`},
+		{"namespace of a remote Service", binding("pools: [{name: a, remoteService: {namespace: '', name: a}}]"), `spec.pools[0].remoteService.namespace: is not a DNS label`},
 		{"old pool", binding("pools: [blue]"), "f:5: " + b + "spec.pools: is a list of names, and each pool is a group of fields; write pools: [{name: blue}]"},
 		{"old pools", binding("pools:\n- blue\n- green"), "spec.pools: is a list of names, and each pool is a group of fields; write pools: [{name: blue}, {name: green}]"},
 		{"old numbers", binding("pools: [1, A b]"), `write pools: [{name: "1"}, {name: "A b"}]`},

@@ -35,7 +35,8 @@ func forbidden(e Entry, pools map[string]*v1alpha1.EndpointPool) []Mistake {
 	note := func(field, rule, remedy string) {
 		found = append(found, Mistake{File: e.File, Line: e.Line, Document: e.Key.String(), Field: field, Rule: rule, Remedy: remedy})
 	}
-	for i, name := range e.Binding.Spec.PoolNames() {
+	for i, of := range e.Binding.Spec.Pools {
+		name := of.Name
 		pool := pools[name]
 		if pool == nil || slices.ContainsFunc(pool.Spec.Allow, func(a v1alpha1.PoolAllowance) bool { return a.NamespaceSelector != nil }) {
 			continue
@@ -44,6 +45,9 @@ func forbidden(e Entry, pools map[string]*v1alpha1.EndpointPool) []Mistake {
 		if len(allowed.Ports) == 0 {
 			note(fmt.Sprintf("spec.pools[%d]", i), fmt.Sprintf("the pool %s does not allow the namespace %s", name, e.Key.Namespace), "name another pool, or ask the platform for an entry in spec.allow of the pool")
 			continue
+		}
+		if r := of.RemoteService; r != nil && !slices.Contains(allowed.RemoteNamespaces, r.Namespace) {
+			note(fmt.Sprintf("spec.pools[%d].remoteService", i), fmt.Sprintf("the pool %s does not allow the namespace %s to follow Services of the remote namespace %s", name, e.Key.Namespace, r.Namespace), "remove it, or ask the platform to name the remote namespace in spec.allow[].remoteNamespaces of the pool")
 		}
 		for field, port := range portsOf(&e.Binding.Spec) {
 			if !allowed.Ports.Contains(int(port)) {

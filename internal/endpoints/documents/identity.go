@@ -94,6 +94,13 @@ func (w *walk) poolName(path, name, shorter string) {
 	}
 }
 
+// label demands a DNS label.
+func (w *walk) label(path, value string) {
+	if w.required(path) && w.sound(path) {
+		w.form(path, value, settings.FormLabel)
+	}
+}
+
 // remedyFor proposes the word of a list that was probably meant.
 func remedyFor(word string, words []string) string {
 	for _, candidate := range words {

@@ -26,7 +26,11 @@ func (w *walk) checkPool(s *v1alpha1.EndpointPoolSpec) {
 	w.duration("spec.releaseAfter", s.ReleaseAfter, 0, 24*time.Hour)
 	w.count("spec.allow", len(s.Allow), 0, 64)
 	for i, allowance := range s.Allow {
-		w.checkAllowance(fmt.Sprintf("spec.allow[%d]", i), allowance)
+		at := fmt.Sprintf("spec.allow[%d]", i)
+		w.checkAllowance(at, allowance)
+		if len(allowance.RemoteNamespaces) > 0 && s.Source.Kubernetes == nil && s.Source.IONOS == nil && w.sound("spec.source") {
+			w.note(at+".remoteNamespaces", problem{"is set, and the source has no kubeconfig by which a remote Service could be followed", "remove it, or use the source kubernetes or ionos"})
+		}
 	}
 	w.checkPoolHealth(&s.HealthCheck)
 	w.checkGuard(&s.Guard)

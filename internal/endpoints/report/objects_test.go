@@ -121,7 +121,7 @@ func objectCases() map[string]objectCase {
 		"of an unusable pool": {func(p *platform) { p.unusable(); p.use().State = assign.Kept }, webBinding, change(sound, 4, "Held=True Invalid")},
 		"early":               {func(p *platform) { p.Snapshot.Groups[0].State.Decided = false }, webBinding, append(slices.Clone(sound), "early")},
 	}
-	for _, reason := range []string{v1alpha1.ReasonPortNotAllowed, v1alpha1.ReasonHealthCheckPortAmbiguous, v1alpha1.ReasonLimitReached} {
+	for _, reason := range []string{v1alpha1.ReasonPortNotAllowed, v1alpha1.ReasonRemoteNamespaceNotAllowed, v1alpha1.ReasonHealthCheckPortAmbiguous, v1alpha1.ReasonLimitReached} {
 		all["never filled: "+reason] = objectCase{func(p *platform) { p.unplan(); p.refuse(reason) }, webBinding,
 			[]string{"0/0 {Ready:0 Draining:0 Down:0}, generation 7", "Accepted=False " + reason, "Programmed=False Pending", "Ready=False NoEndpointReady", sound[4]}}
 	}

@@ -87,6 +87,7 @@ func target() []Setting {
 		{Variable: "TARGET_PORT", Field: "spec.ports"},
 		{Variable: "TARGET_PORTS", Field: "spec.ports"},
 		{Variable: "TARGET_ENDPOINTSLICE_NAME", Field: "spec.adopt"},
+		{Variable: "REMOTE_SERVICE", Field: "spec.pools[].remoteService"},
 		{Variable: "HEALTH_CHECK_MODE", Field: "spec.healthCheck.mode", Annotation: "health-check-mode", Words: modes},
 		{Variable: "HEALTH_CHECK_PORT", Field: "spec.healthCheck.port", Annotation: "health-check-port"},
 		{Variable: "HEALTH_CHECK_PATH", Field: "spec.healthCheck.path", Annotation: "health-check-path"},

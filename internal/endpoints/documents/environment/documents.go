@@ -21,6 +21,9 @@ const PoolName = "remote"
 // field is in neither: the access to the pool, and the settings of the whole process.
 func Documents(c settings.Config) (*v1alpha1.EndpointPool, *v1alpha1.EndpointBinding) {
 	b := binding(c.Target)
+	if namespace, name, set := strings.Cut(c.Secured.RemoteService, "/"); set {
+		b.Spec.Pools[0].RemoteService = &v1alpha1.RemoteServiceReference{Namespace: namespace, Name: name}
+	}
 	return pool(c, b), b
 }
 
@@ -92,7 +95,8 @@ func mode(m settings.HealthMode) v1alpha1.HealthCheckMode {
 	return v1alpha1.HealthCheckMode(strings.ToUpper(string(m)))
 }
 
-// allow lets the namespace of the Service use its ports, and nothing else. One number may
+// allow lets the namespace of the Service use its ports and follow its remote Service, and
+// nothing else. One number may
 // be a TCP and a UDP port.
 func allow(b *v1alpha1.EndpointBinding) []v1alpha1.PoolAllowance {
 	var ports []string
@@ -100,7 +104,11 @@ func allow(b *v1alpha1.EndpointBinding) []v1alpha1.PoolAllowance {
 		ports = append(ports, strconv.Itoa(int(port.Port)))
 	}
 	slices.Sort(ports)
-	return []v1alpha1.PoolAllowance{{Namespaces: []string{b.Namespace}, Ports: slices.Compact(ports)}}
+	allowed := v1alpha1.PoolAllowance{Namespaces: []string{b.Namespace}, Ports: slices.Compact(ports)}
+	if r := b.Spec.Pools[0].RemoteService; r != nil {
+		allowed.RemoteNamespaces = []string{r.Namespace}
+	}
+	return []v1alpha1.PoolAllowance{allowed}
 }
 
 func binding(t settings.Target) *v1alpha1.EndpointBinding {

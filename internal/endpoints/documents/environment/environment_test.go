@@ -162,6 +162,7 @@ func changes(dir string) map[string]env {
 		"SECURED_SUBNET_CIDR":   {"SECURED_SUBNET_CIDR": "10.0.0.0/24,fd00:10::/64"}, "SECURED_KUBECONFIG": remote,
 		"SECURED_KUBECTL_CONTEXT": remote.with(env{"SECURED_KUBECTL_CONTEXT": "blue"}),
 		"SECURED_NODE_SELECTOR":   remote.with(env{"SECURED_NODE_SELECTOR": "pool=web,tier!=edge"}),
+		"REMOTE_SERVICE":          remote.with(env{"REMOTE_SERVICE": "far/web"}),
 		"IONOS_TOKEN":             cloud, "IONOS_TOKEN_FILE": cloud, "IONOS_USERNAME": byPassword, "IONOS_PASSWORD": byPassword, "IONOS_PASSWORD_FILE": byPassword,
 		"IONOS_API_URL": cloud.with(env{"IONOS_API_URL": "https://api.example.com"}), "IONOS_DATACENTER_ID": cloud, "IONOS_PRIVATE_LAN_ID": cloud, "IONOS_CLUSTER_ID": cloud,
 		"TARGET_NAMESPACE": {"TARGET_NAMESPACE": "shop"}, "TARGET_SERVICE_NAME": {"TARGET_SERVICE_NAME": "other"},
@@ -190,6 +191,7 @@ func changes(dir string) map[string]env {
 var elsewhere = map[string]string{
 	"SOURCE_KIND": "  source:\n    file:\n", "STATIC_NODES": "- addresses:\n        - 10.0.0.9\n        name: other\n",
 	"INVENTORY_COMMAND_ARGS": "args:\n      - --pool\n      - web workers\n      - \"12\"\n      - \"\"\n", "SECURED_KUBECONFIG": "#   kubeconfig: the file of SECURED_KUBECONFIG=",
+	"REMOTE_SERVICE":          "- name: remote\n    remoteService:\n      name: web\n      namespace: far\n",
 	"SECURED_KUBECTL_CONTEXT": `#   kubeconfig: make "blue" its current-context`, "IONOS_TOKEN": "#   token: the file of IONOS_TOKEN_FILE=",
 	"IONOS_TOKEN_FILE": "#   token: the file of IONOS_TOKEN_FILE=", "IONOS_USERNAME": "#   username: me ", "IONOS_PASSWORD": "#   password: the file of IONOS_PASSWORD_FILE=",
 	"IONOS_PASSWORD_FILE": "#   password: the file of IONOS_PASSWORD_FILE=", "TARGET_PORT": "ports:\n  - port: 81\n",
