@@ -39,7 +39,7 @@ var allowed = map[string]struct {
 	"internal/endpoints/guard":   {of("endpoints/inventory"), "a stage knows what flows, not the other stages"},
 	"internal/endpoints/publish": {of("endpoints/inventory", "settings/naming", "transport"), "a stage knows what flows, not the other stages"},
 
-	"internal/endpoints/assign": {append(of("endpoints/publish", "settings", "endpoints/documents", "settings/naming"), "api/v1alpha1"), "it says who may use what; pools and targets are run elsewhere"},
+	"internal/endpoints/assign": {append(of("endpoints/inventory", "endpoints/publish", "settings", "endpoints/documents", "settings/naming"), "api/v1alpha1"), "it says who may use what; pools and targets are run elsewhere"},
 
 	"internal/endpoints/source":                 {of("endpoints/inventory", "system"), "a source yields nodes; the loop lives elsewhere"},
 	"internal/endpoints/source/ionos":           {of("endpoints/inventory", "transport"), "a source yields nodes; the loop lives elsewhere"},

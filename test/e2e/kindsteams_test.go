@@ -47,6 +47,7 @@ func bindingAttempts() map[string]bindingAttempt {
 		"missing":   {"{pools: [{name: absent}]}", attempt{reason: "PoolNotAllowed", note: "may not use a pool absent"}},
 		"kubelet":   {"{pools: [{name: blue}], ports: [{port: 8081}]}", attempt{reason: "PortNotAllowed", note: "port 8081"}},
 		"checked":   {"{pools: [{name: blue}], healthCheck: {port: 8081}}", attempt{reason: "PortNotAllowed", note: "port 8081"}},
+		"following": {"{pools: [{name: blue, remoteService: {namespace: default, name: kubernetes}}]}", attempt{reason: "RemoteNamespaceNotAllowed", note: "remote namespace default"}},
 		"misnamed":  {"{pools: [{name: blue}], ports: [{name: other, port: 8080}]}", attempt{reason: "PortMismatch", note: "other"}},
 		"ambiguous": {"{pools: [{name: blue}]}", attempt{spec: withSecondPort, reason: "HealthCheckPortAmbiguous", note: "not exactly one TCP port"}},
 		"selecting": {"{pools: [{name: blue}]}", attempt{spec: withSelector, reason: "ServiceHasSelector", note: "has a selector"}},

@@ -34,7 +34,7 @@ func (p *process) Announce(notice explain.Notice) {
 	case explain.RemovalAccepted:
 		p.noteAccepted(notice.Note)
 	case explain.EndpointsUpdated, explain.SourceUnavailable, explain.SourceRecovered, explain.StoreUnavailable, explain.StoreRecovered, explain.StoredOtherwise, explain.SliceOwnedByOther, explain.MirroredSliceFound,
-		explain.RemovalPending, explain.Invalid, explain.PoolNotAllowed, explain.PortNotAllowed, explain.LimitReached, explain.HealthCheckPortAmbiguous,
+		explain.RemovalPending, explain.Invalid, explain.PoolNotAllowed, explain.PortNotAllowed, explain.RemoteNamespaceNotAllowed, explain.LimitReached, explain.HealthCheckPortAmbiguous,
 		explain.UnknownAnnotation, explain.BindingWins, explain.TrafficPolicyLocal, explain.TopologyIgnored, explain.FamilyUnused, explain.HeadlessPort,
 		explain.TakesOverWithLess:
 	}

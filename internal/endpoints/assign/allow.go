@@ -1,8 +1,11 @@
 package assign
 
 import (
+	"slices"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
 // forbids returns the first port of a use that may not be used, and whether there is
@@ -19,6 +22,21 @@ func forbids(allowed documents.Allowance, u Use) (uint16, bool) {
 		return 0, false
 	}
 	return port, true
+}
+
+// follows reports whether a remote Service may be followed.
+func follows(allowed documents.Allowance, remote inventory.RemoteService) bool {
+	return remote == (inventory.RemoteService{}) || slices.Contains(allowed.RemoteNamespaces, remote.Namespace)
+}
+
+// remoteOf is the remote Service that a request names for a pool; zero where it names none.
+func (r request) remoteOf(pool string) (remote inventory.RemoteService) {
+	for _, p := range r.spec.Pools {
+		if p.Name == pool && p.RemoteService != nil {
+			remote = inventory.RemoteService(*p.RemoteService)
+		}
+	}
+	return remote
 }
 
 // poolPort is the port that the pool checks for all its targets, 0 where each target's

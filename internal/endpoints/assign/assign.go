@@ -143,8 +143,9 @@ func (r *rules) forbidden(key Key, u use) bool {
 	if bySelector && !known && !r.in.Complete {
 		return false
 	}
-	_, forbidden := forbids(documents.Allowed(&pool.Spec, key.Namespace, r.in.Namespaces[key.Namespace]), u.Use)
-	return forbidden
+	allowed := documents.Allowed(&pool.Spec, key.Namespace, r.in.Namespaces[key.Namespace])
+	_, forbidden := forbids(allowed, u.Use)
+	return forbidden || !follows(allowed, u.Remote)
 }
 
 // ended gives a use an end, from now on unless it has it already.

@@ -64,6 +64,9 @@ func (h *history) setPool(name string, allowed map[string][]uint16) {
 	for _, namespace := range namespaces {
 		if of := allowed[namespace]; len(of) > 0 {
 			entry := v1alpha1.PoolAllowance{Namespaces: []string{namespace}}
+			if namespace == "shop" {
+				entry.RemoteNamespaces = []string{"far"}
+			}
 			for _, port := range of {
 				entry.Ports = append(entry.Ports, fmt.Sprint(port))
 			}
@@ -85,7 +88,7 @@ func (h *history) step() {
 		h.in.Bindings = slices.DeleteFunc(h.in.Bindings, func(b v1alpha1.EndpointBinding) bool { return key(b.Namespace+"/"+b.Name) == key(name) })
 	}
 	event := ""
-	switch h.random.IntN(17) {
+	switch h.random.IntN(18) {
 	case 0:
 		unbind()
 		event = "unbind " + name
@@ -150,6 +153,14 @@ func (h *history) step() {
 	case 16:
 		clear(h.refuses)
 		event = "nothing is refused"
+	case 17:
+		remote := []*v1alpha1.RemoteServiceReference{nil, {Namespace: "far", Name: "a"}, {Namespace: "far", Name: "b"}, {Namespace: "near", Name: "a"}}[h.random.IntN(4)]
+		for _, b := range h.in.Bindings {
+			if key(b.Namespace+"/"+b.Name) == key(name) {
+				b.Spec.Pools[0].RemoteService = remote
+			}
+		}
+		event = fmt.Sprint(name, " follows ", remote)
 	}
 	pause := time.Duration(h.random.Int64N(int64(8 * time.Minute)))
 	h.log = append(h.log, fmt.Sprintf("%v later: %s", pause, event))
@@ -269,10 +280,11 @@ func (h *history) checkBinding(t *testing.T, b v1alpha1.EndpointBinding, uses ma
 // asked reports whether a valid binding asks for a use and the pool allows it.
 func (h *history) asked(use string) bool {
 	for _, b := range h.in.Bindings {
-		for _, pool := range b.Spec.PoolNames() {
+		for _, p := range b.Spec.Pools {
 			for _, s := range h.in.Services {
-				if use == b.Namespace+"/"+b.Name+" "+pool && s.Key == key(b.Namespace+"/"+b.Name) {
-					return h.may(pool, b.Namespace, s.Ports[0].TargetPort)
+				if use == b.Namespace+"/"+b.Name+" "+p.Name && s.Key == key(b.Namespace+"/"+b.Name) {
+					follows := p.RemoteService == nil || p.RemoteService.Namespace == "far" && b.Namespace == "shop"
+					return follows && h.may(p.Name, b.Namespace, s.Ports[0].TargetPort)
 				}
 			}
 		}

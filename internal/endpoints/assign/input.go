@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
@@ -40,12 +41,28 @@ type Input struct {
 	Published []PublishedSlice
 	// Nodes is how many endpoints each pool has. A pool that was not read yet has none.
 	Nodes map[string]int
+	// Placed returns how many of them have a Pod of the remote Service that a group follows,
+	// and false where that is not known or the Service forwards from every node: then all count.
+	// Where it is nil, nothing is known.
+	Placed func(Group) (int, bool)
 	// Health returns what the checks of a group say, and false for one that has decided
 	// nothing.
 	Health func(Group) (Health, bool)
 	// Stored returns what the slices of a Service that have this first name publish as
 	// ready, as far as its clients can use it, and false where they were not read.
 	Stored func(key Key, slice string) (Count, bool)
+}
+
+// checks is how many checks a group makes, as far as is known.
+func (in *Input) checks(g Group) int {
+	nodes := in.Nodes[g.Pool]
+	if g.Remote == (inventory.RemoteService{}) || in.Placed == nil {
+		return nodes
+	}
+	if placed, known := in.Placed(g); known {
+		return min(placed, nodes)
+	}
+	return nodes
 }
 
 // complete reports whether what is missing in a namespace is gone.
@@ -126,11 +143,13 @@ type Check struct {
 	Path, Host, ExpectedStatus string
 }
 
-// Group is a pool whose endpoints are checked in one way. All targets of a group share
-// its checks and its verdict.
+// Group is a pool whose endpoints are checked in one way, on the nodes that have a Pod of one
+// remote Service. All targets of a group share its checks and its verdict.
 type Group struct {
 	Pool  string
 	Check Check
+	// Remote is that Service; zero where the group follows none, and all nodes count.
+	Remote inventory.RemoteService
 }
 
 // Use is what a target takes from one pool.

@@ -92,7 +92,7 @@ func (l *leave) next(key Key, u *use, told *PoolUse, out *Plan) {
 	if l.in.Variables {
 		says = "variables name"
 	}
-	told.Message = u.waits.message("the " + says + " another port or health check")
+	told.Message = u.waits.message("the " + says + " another port, health check or remote Service")
 	if u.waits.less() {
 		out.Notices = append(out.Notices, Notice{key, TakesOverWithLess, told.Message})
 	}

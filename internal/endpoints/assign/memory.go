@@ -161,6 +161,9 @@ func (r *rules) fromSlice(p PublishedSlice, pools map[string]v1alpha1.EndpointPo
 		}
 	}
 	u.Check, u.PoolCheck, u.CheckBy = check, check == sharedCheck(&pool), req.checkBy(own)
+	if remote := req.remoteOf(u.Pool); req.variables || follows(documents.Allowed(&pool.Spec, p.Namespace, r.in.Namespaces[p.Namespace]), remote) {
+		u.Remote = remote
+	}
 	return u, true
 }
 

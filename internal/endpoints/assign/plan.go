@@ -159,5 +159,6 @@ func (p *Plan) GroupNames() map[Group]naming.Names {
 func compareGroups(a, b Group) int {
 	x, y := a.Check, b.Check
 	return cmp.Or(cmp.Compare(a.Pool, b.Pool), cmp.Compare(x.Mode, y.Mode), cmp.Compare(x.Port, y.Port), cmp.Compare(x.Path, y.Path),
-		cmp.Compare(x.Host, y.Host), cmp.Compare(x.ExpectedStatus, y.ExpectedStatus))
+		cmp.Compare(x.Host, y.Host), cmp.Compare(x.ExpectedStatus, y.ExpectedStatus),
+		cmp.Compare(a.Remote.Namespace, b.Remote.Namespace), cmp.Compare(a.Remote.Name, b.Remote.Name))
 }

@@ -14,10 +14,12 @@ const MaxChecks = 20_000
 
 // quota counts what was granted in one pass.
 type quota struct {
-	nodes   map[string]int
+	checks  func(Group) int
 	targets map[tenant]map[Key]bool
-	// checks are the groups that a namespace causes, groups those of all.
-	checks map[tenant]map[Group]bool
+	// own are the groups that a namespace causes, made is how many checks they are, groups and
+	// total are those of all.
+	own    map[tenant]map[Group]bool
+	made   map[tenant]int
 	groups map[Group]bool
 	total  int
 }
@@ -25,8 +27,8 @@ type quota struct {
 // tenant is a namespace in a pool.
 type tenant struct{ pool, namespace string }
 
-func newQuota(nodes map[string]int) quota {
-	return quota{nodes: nodes, targets: map[tenant]map[Key]bool{}, checks: map[tenant]map[Group]bool{}, groups: map[Group]bool{}}
+func newQuota(checks func(Group) int) quota {
+	return quota{checks: checks, targets: map[tenant]map[Key]bool{}, own: map[tenant]map[Group]bool{}, made: map[tenant]int{}, groups: map[Group]bool{}}
 }
 
 // take counts a use, or says which limit it would exceed. Checks that the pool does for
@@ -34,29 +36,30 @@ func newQuota(nodes map[string]int) quota {
 // a pool that got more nodes, or a lower limit, takes nothing away.
 func (q *quota) take(key Key, u Use, allowed documents.Allowance, pool *v1alpha1.EndpointPool, had []use) string {
 	t := tenant{u.Pool, key.Namespace}
-	nodes := q.nodes[u.Pool]
+	more := q.checks(u.Group)
 	shared := u.Check.Mode == v1alpha1.HealthCheckNone || u.Check.Port == poolPort(pool) && u.Check == sharedCheck(pool)
 	hasTarget := slices.ContainsFunc(had, func(o use) bool { return o.Pool == u.Pool })
 	hasCheck := slices.ContainsFunc(had, func(o use) bool { return o.Group == u.Group })
-	targets, checks, total := len(q.targets[t])+1, len(q.checks[t]), q.total
-	if !shared && !q.checks[t][u.Group] {
-		checks++
+	targets, made, total := len(q.targets[t])+1, q.made[t], q.total
+	if !shared && !q.own[t][u.Group] {
+		made += more
 	}
 	if !q.groups[u.Group] && u.Check.Mode != v1alpha1.HealthCheckNone {
-		total += nodes
+		total += more
 	}
 	switch {
 	case hasTarget && hasCheck:
 	case !hasTarget && targets > allowed.MaxServices:
 		return fmt.Sprintf("pool %s backs %d Services of namespace %s, which is its limit: this one is not filled; remove another, or ask the platform for a larger spec.allow[].maxServices", u.Pool, allowed.MaxServices, key.Namespace)
-	case !shared && checks*nodes > allowed.MaxChecks:
-		return fmt.Sprintf("%d different health checks on %d endpoints are more than the %d checks that pool %s allows namespace %s: this Service is not filled; use the check of another Service, or ask the platform for a larger spec.allow[].maxChecks", checks, nodes, allowed.MaxChecks, u.Pool, key.Namespace)
+	case !shared && made > allowed.MaxChecks:
+		return fmt.Sprintf("the different health checks of namespace %s on the endpoints of pool %s would be %d, more than the %d that the pool allows it: this Service is not filled; use the check of another Service, or ask the platform for a larger spec.allow[].maxChecks", key.Namespace, u.Pool, made, allowed.MaxChecks)
 	case total > MaxChecks:
 		return fmt.Sprintf("this health check would be one of more than %d checks of the whole controller: this Service is not filled; use the check of another Service, or spec.healthCheck.port of pool %s for all", MaxChecks, u.Pool)
 	}
 	put(q.targets, t, key)
 	if !shared {
-		put(q.checks, t, u.Group)
+		put(q.own, t, u.Group)
+		q.made[t] = made
 	}
 	q.groups[u.Group], q.total = true, total
 	return ""

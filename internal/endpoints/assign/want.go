@@ -27,7 +27,7 @@ func (r *rules) broken(name string) bool {
 func newRules(in *Input) *rules {
 	r := &rules{
 		in: in, pools: make(map[string]*v1alpha1.EndpointPool, len(in.Pools)), services: make(map[Key]*Service, len(in.Services)),
-		slices: make(map[Key][]PublishedSlice, len(in.Published)), quota: newQuota(in.Nodes),
+		slices: make(map[Key][]PublishedSlice, len(in.Published)), quota: newQuota(in.checks),
 	}
 	for i := range in.Pools {
 		r.pools[in.Pools[i].Name] = &in.Pools[i]
@@ -62,7 +62,7 @@ func (r *rules) wish(key Key, req request, had []use) wish {
 	}
 	var w wish
 	for _, name := range req.spec.PoolNames() {
-		u := Use{Group: Group{Pool: name}, Ports: ports.Ports, PortFromService: ports.PortFromService, Adopt: req.spec.Adopt, By: req.by(), CheckBy: req.checkBy(req.spec.HealthCheck)}
+		u := Use{Group: Group{Pool: name, Remote: req.remoteOf(name)}, Ports: ports.Ports, PortFromService: ports.PortFromService, Adopt: req.spec.Adopt, By: req.by(), CheckBy: req.checkBy(req.spec.HealthCheck)}
 		if refusal := r.grant(key, req, &u, had); refusal.Reason != "" {
 			w.refusals = append(w.refusals, refusal)
 			continue
@@ -122,6 +122,9 @@ func (r *rules) grant(key Key, req request, u *Use, had []use) Refusal {
 			field = "spec.ports"
 		}
 		return refuse(v1alpha1.ReasonPortNotAllowed, field, "pool %s does not allow namespace %s port %d: nothing is published from it; use an allowed port, or ask the platform to add it to spec.allow of the pool", u.Pool, key.Namespace, port)
+	}
+	if !follows(allowed, u.Remote) {
+		return refuse(v1alpha1.ReasonRemoteNamespaceNotAllowed, "spec.pools[].remoteService", "pool %s does not allow namespace %s to follow Services of the remote namespace %s: nothing is published from it; remove remoteService, or ask the platform to name the remote namespace in spec.allow[].remoteNamespaces of the pool", u.Pool, key.Namespace, u.Remote.Namespace)
 	}
 	if message := r.quota.take(key, *u, allowed, pool, had); message != "" {
 		return refuse(v1alpha1.ReasonLimitReached, "spec.pools", "%s", message)

@@ -61,7 +61,7 @@ func (g *group) same(p *running) bool {
 }
 
 // name is the one under which the verdicts of a group are published.
-func name(g assign.Group) string { return fmt.Sprintf("%s %v", g.Pool, g.Check) }
+func name(g assign.Group) string { return fmt.Sprintf("%s %v %s", g.Pool, g.Check, g.Remote) }
 
 // run starts and ends groups. One that begins waits until there is room for its checks.
 func (g *groups) run(ctx context.Context, plan assign.Plan) {

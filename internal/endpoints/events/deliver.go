@@ -110,7 +110,7 @@ func action(reason explain.NoticeReason) string {
 		return "Read"
 	case explain.RemovalHeld, explain.RemovalReleased, explain.RemovalPending, explain.RemovalAccepted, explain.FailOpenEngaged, explain.FailOpenCleared:
 		return "Guard"
-	case explain.Invalid, explain.PoolNotAllowed, explain.PortNotAllowed, explain.LimitReached, explain.HealthCheckPortAmbiguous,
+	case explain.Invalid, explain.PoolNotAllowed, explain.PortNotAllowed, explain.RemoteNamespaceNotAllowed, explain.LimitReached, explain.HealthCheckPortAmbiguous,
 		explain.UnknownAnnotation, explain.BindingWins, explain.TrafficPolicyLocal, explain.TopologyIgnored, explain.FamilyUnused, explain.HeadlessPort,
 		explain.TakesOverWithLess:
 		return "Resolve"

@@ -51,18 +51,19 @@ const (
 	MirroredSliceFound NoticeReason = "MirroredSliceFound"
 
 	// Of Services that documents or annotations want to fill.
-	Invalid                  NoticeReason = "Invalid"
-	PoolNotAllowed           NoticeReason = "PoolNotAllowed"
-	PortNotAllowed           NoticeReason = "PortNotAllowed"
-	LimitReached             NoticeReason = "LimitReached"
-	HealthCheckPortAmbiguous NoticeReason = "HealthCheckPortAmbiguous"
-	UnknownAnnotation        NoticeReason = "UnknownAnnotation"
-	BindingWins              NoticeReason = "BindingWins"
-	TrafficPolicyLocal       NoticeReason = "TrafficPolicyLocal"
-	TopologyIgnored          NoticeReason = "TopologyIgnored"
-	FamilyUnused             NoticeReason = "FamilyUnused"
-	HeadlessPort             NoticeReason = "HeadlessPort"
-	TakesOverWithLess        NoticeReason = "TakesOverWithLess"
+	Invalid                   NoticeReason = "Invalid"
+	PoolNotAllowed            NoticeReason = "PoolNotAllowed"
+	PortNotAllowed            NoticeReason = "PortNotAllowed"
+	RemoteNamespaceNotAllowed NoticeReason = "RemoteNamespaceNotAllowed"
+	LimitReached              NoticeReason = "LimitReached"
+	HealthCheckPortAmbiguous  NoticeReason = "HealthCheckPortAmbiguous"
+	UnknownAnnotation         NoticeReason = "UnknownAnnotation"
+	BindingWins               NoticeReason = "BindingWins"
+	TrafficPolicyLocal        NoticeReason = "TrafficPolicyLocal"
+	TopologyIgnored           NoticeReason = "TopologyIgnored"
+	FamilyUnused              NoticeReason = "FamilyUnused"
+	HeadlessPort              NoticeReason = "HeadlessPort"
+	TakesOverWithLess         NoticeReason = "TakesOverWithLess"
 )
 
 // Warning reports whether a person has to act.

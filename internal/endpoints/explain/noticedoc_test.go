@@ -149,6 +149,7 @@ func noticeReasons() []noticeDoc {
 		{explain.Invalid, "the annotations of the Service, its binding, or the document of a pool that fills it, are not valid; what was published before stays", "correct what the note names"},
 		{explain.PoolNotAllowed, "the namespace may not use a pool of that name, or there is none: nothing is published from it", "correct the name, or ask the platform to name the namespace in `spec.allow` of the pool"},
 		{explain.PortNotAllowed, "the pool does not allow the namespace a port of the endpoints or of the health check: nothing is published from it", "use an allowed port, or ask the platform to add it to `spec.allow` of the pool"},
+		{explain.RemoteNamespaceNotAllowed, "the pool does not let the namespace follow Services of that namespace of the remote cluster, whether or not there are such: nothing is published from it", "remove `remoteService`, or ask the platform to name the remote namespace in `spec.allow[].remoteNamespaces` of the pool"},
 		{explain.LimitReached, "the namespace has as many Services or distinct checks as the pool allows", "use the check of the pool, take the pool from a Service, or ask the platform for more"},
 		{explain.HealthCheckPortAmbiguous, "the Service has not exactly one TCP port, so it is not clear which one to check", "set the port of the health check"},
 		{explain.UnknownAnnotation, "the Service has an annotation that begins with `endpoints.ablmnzde.github.io/` and is not known; it has no effect", "the note names the one that may be meant"},
@@ -157,6 +158,6 @@ func noticeReasons() []noticeDoc {
 		{explain.TopologyIgnored, "`spec.trafficDistribution` or an annotation asks for near endpoints, which needs hints in every slice; it has no effect", "remove it"},
 		{explain.FamilyUnused, "the Service lacks the address family of endpoints, so these are published but never used", "add the family to `spec.ipFamilies`, or leave the subnet out"},
 		{explain.HeadlessPort, "the Service is headless, and its endpoints listen on another port than the Service's: clients choose the port themselves", "give both the same number"},
-		{explain.TakesOverWithLess, "the documents of the Service name another pool, port or health check, of which too few endpoints pass: those of before stay", "make more of the new endpoints pass, or do what the message says"},
+		{explain.TakesOverWithLess, "the documents of the Service name another pool, port, health check or remote Service, of which too few endpoints pass: those of before stay", "make more of the new endpoints pass, or do what the message says"},
 	}
 }

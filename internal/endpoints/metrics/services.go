@@ -22,7 +22,7 @@ const (
 func problems() []string {
 	return []string{
 		string(publish.ServiceMissing), string(publish.ServiceDeleting), string(publish.ServiceHasSelector), string(publish.ServiceExternalName),
-		string(publish.PortMismatch), v1alpha1.ReasonInvalid, v1alpha1.ReasonPoolNotAllowed, v1alpha1.ReasonPortNotAllowed, v1alpha1.ReasonLimitReached,
+		string(publish.PortMismatch), v1alpha1.ReasonInvalid, v1alpha1.ReasonPoolNotAllowed, v1alpha1.ReasonPortNotAllowed, v1alpha1.ReasonRemoteNamespaceNotAllowed, v1alpha1.ReasonLimitReached,
 		v1alpha1.ReasonHealthCheckPortAmbiguous, v1alpha1.ReasonSliceOwnedByOther, storeUnavailable, storeStale, v1alpha1.ReasonWriteFailed,
 		v1alpha1.ReasonPending, v1alpha1.ReasonNoEndpointReady, v1alpha1.ReasonFailOpen, defect, notFilled, waiting, assign.TakesOverWithLess,
 		v1alpha1.ReasonReleasing, v1alpha1.ReasonManyReleased,
