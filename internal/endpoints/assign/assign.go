@@ -28,6 +28,7 @@ func Resolve(in Input, memory Memory) (Plan, Memory) {
 		var w wish
 		if asked {
 			w = r.wish(key, req, t.uses)
+			t.refused = len(w.refusals) > 0
 			if req.mistakes == "" {
 				t.dryRun = req.spec.Mode == v1alpha1.BindingDryRun
 			}
@@ -69,10 +70,12 @@ func (r *rules) life(key Key, uses []use, asked bool, w wish) []use {
 	for _, want := range w.uses {
 		i := slices.IndexFunc(uses, is(want))
 		if i < 0 {
-			after = append(after, use{Use: want})
+			after = append(after, use{Use: want, began: r.in.Now})
 			continue
 		}
-		after = append(after, r.change(key, uses[i], want))
+		changed := r.change(key, uses[i], want)
+		changed.began = uses[i].began
+		after = append(after, changed)
 	}
 	ports := r.offered(key)
 	if len(w.uses) > 0 {

@@ -45,7 +45,7 @@ type Health struct {
 //	the new                                  the old
 //	is not checked, or too few pass          serves, and the Service is told
 //	is checked, enough pass                  serves, where the new has other slices
-//	is stored with that many ready           drains for drainPeriod
+//	is stored, as ready all that pass        drains for drainPeriod
 //	                                         is emptied
 //
 // Too few is less than (100 - maxRemovalPercent) % of those that serve in the old, in each
@@ -54,7 +54,8 @@ type Health struct {
 // Where old and new have the same slices, the write that brings the new takes the old.
 type handOver struct {
 	need, passing, stored Count
-	// waits says that not all of the new was checked yet, or that nothing is known of the old.
+	// waits says that not all of the new was checked yet, unknown that nothing is known of the old, or
+	// that not all of the new is granted.
 	waits, unknown bool
 	// by is the pool whose maxRemovalPercent counts, empty where variables say it.
 	by string
@@ -69,7 +70,7 @@ func (h *handOver) less() bool { return !h.unknown && !h.waits && !h.enough() }
 // message says what the hand-over waits for.
 func (h *handOver) message(what string) string {
 	switch {
-	case h.unknown, h.waits && !h.enough():
+	case h.unknown, h.waits:
 		return fmt.Sprintf("%s: the endpoints of before stay until the new ones were all checked", what)
 	case h.less():
 		remedy := "set MAX_REMOVAL_PERCENT higher"
@@ -79,7 +80,7 @@ func (h *handOver) message(what string) string {
 		return fmt.Sprintf("%s, but only %s of the new endpoints pass their checks, and at least %s have to: the endpoints of before stay; make more of the new ones pass, or, if that is meant, %s",
 			what, h.passing, max1(h.need), remedy)
 	}
-	return fmt.Sprintf("%s: the endpoints of before stay until the API server has stored %s of the new ones as ready, of which it has %s", what, max1(h.need), h.stored)
+	return fmt.Sprintf("%s: the endpoints of before stay until the API server has stored %s of the new ones as ready, of which it has %s", what, h.passing, h.stored)
 }
 
 // max1 is the least that takes over: one endpoint, where no family needs any.
@@ -137,7 +138,11 @@ func (l *leave) replace(key Key, t target, i int, told *PoolUse, out *Plan) {
 		what = "the slices have another name now"
 	}
 	told.State, told.Message = Leaving, h.message(what)
-	done := h.enough() && h.stored.covers(h.need)
+	stays := h.need
+	if u.drains.IsZero() {
+		stays = h.passing // what passes is stored before anything goes
+	}
+	done := h.enough() && !h.waits && h.stored.covers(stays)
 	stored, known := l.in.Stored(key, u.SliceName(key))
 	switch {
 	case !done && h.waits && known && stored == (Count{}) && l.published(key, u):
@@ -185,9 +190,10 @@ func (l *leave) handOver(key Key, t target, i int) (h handOver, others bool) {
 	var stored Count
 	var changes bool
 	var by string
+	came := slices.ContainsFunc(t.uses, u.followedBy)
 	for j := range t.uses {
 		o := &t.uses[j]
-		if j == i || o.end != "" {
+		if j == i || o.end != "" || came && !u.followedBy(*o) {
 			continue
 		}
 		proves := o.next == nil && l.rules.serves(key, &o.Use, &u.Use)
@@ -200,8 +206,14 @@ func (l *leave) handOver(key Key, t target, i int) (h handOver, others bool) {
 	}
 	percent, by := percentOf(l.rules.pools, u.Pool, by)
 	h = l.in.handOver(key, u, percent, groups)
-	h.stored, h.by, h.waits = stored, by, h.waits || changes
+	h.stored, h.by, h.waits, h.unknown = stored, by, h.waits || changes, h.unknown || t.refused
 	return h, others
+}
+
+// followedBy reports whether a use came when this one ended, or later and before it drained. What the
+// Service has besides takes the place of a use only where none came: it had that before.
+func (u *use) followedBy(o use) bool {
+	return o.end == "" && !o.began.Before(u.since) && (u.drains.IsZero() || !o.began.After(u.drains))
 }
 
 // drainPeriod is how long endpoints of a pool drain.

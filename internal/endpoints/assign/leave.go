@@ -75,7 +75,7 @@ func (l *leave) one(key Key, t target, i int, out *Plan) PoolUse {
 	}
 	switch {
 	case u.emptied && u.next != nil: // the old one is over, so the new one need not be ready
-		*u = use{Use: *u.next}
+		*u = use{Use: *u.next, began: u.began}
 		told = PoolUse{Use: u.Use, State: Active}
 	case u.emptied:
 		told.State, told.Until, told.Message = Emptied, time.Time{}, "its time is over: its slices are emptied"

@@ -283,6 +283,73 @@ func TestContract62NothingLeavesForAPoolThatStillChanges(t *testing.T) {
 	w.after(0).want("shop/a green:31000 active", "shop/a blue:30080 draining")
 }
 
+// filledByTwo is a Service that is filled from blue and green.
+func filledByTwo(t *testing.T) *world {
+	w := filled(t, "shop/a")
+	w.in.Pools = append(w.in.Pools, pool("red", []string{"shop"}, "30000-32767"))
+	w.in.Bindings[0] = binding("shop/a", "blue", "green")
+	return w.after(0).want("shop/a blue:30080 active", "shop/a green:30080 active")
+}
+
+func TestContract200AnotherPoolOfTheServiceTakesThePlaceOfNothing(t *testing.T) {
+	t.Parallel()
+	w := filledByTwo(t)
+	w.refuses["a.red"] = true
+	w.in.Bindings[0] = binding("shop/a", "red", "green")
+	w.after(time.Second).after(time.Hour).want("shop/a red:30080 active", "shop/a green:30080 active", "shop/a blue:30080 leaving")
+	w.restart().after(time.Hour).want("shop/a red:30080 active", "shop/a green:30080 active", "shop/a blue:30080 leaving")
+	w.refuses["a.red"] = false
+	w.after(time.Second).after(0).want("shop/a red:30080 active", "shop/a green:30080 active", "shop/a blue:30080 draining")
+}
+
+// Without a new pool, those that stay have to be enough.
+func TestContract201OneOfTwoPoolsIsGivenUp(t *testing.T) {
+	t.Parallel()
+	w := filledByTwo(t)
+	w.in.Bindings[0] = binding("shop/a", "green")
+	w.after(time.Second).want("shop/a green:30080 active", "shop/a blue:30080 draining")
+	w.unready[tcp("red", 30080)] = true // what comes while it drains takes the place of nothing
+	w.in.Bindings[0] = binding("shop/a", "green", "red")
+	w.after(time.Second).want("shop/a green:30080 active", "shop/a red:30080 active", "shop/a blue:30080 draining")
+}
+
+func TestContract60APoolThatIsNotAllowedKeepsTheOneThatItWasToReplace(t *testing.T) {
+	t.Parallel()
+	w := filledByTwo(t)
+	w.in.Bindings[0] = binding("shop/a", "white", "green")
+	w.after(time.Second).after(time.Hour).want("shop/a green:30080 active", "shop/a blue:30080 leaving")
+	w.refused("shop/a white PoolNotAllowed")
+	w.in.Bindings[0] = binding("shop/a", "green")
+	w.after(time.Second).want("shop/a green:30080 active", "shop/a blue:30080 draining")
+}
+
+func TestContract62TwoPoolsTakeOverWhenBothWereChecked(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a")
+	w.in.Pools = append(w.in.Pools, pool("red", []string{"shop"}, "30000-32767"))
+	w.unready[tcp("red", 30080)] = true
+	w.in.Bindings[0] = binding("shop/a", "green", "red")
+	w.after(time.Second).after(time.Hour).want("shop/a green:30080 active", "shop/a red:30080 active", "shop/a blue:30080 leaving")
+	if got := w.plan.Targets[0].Uses[2].Message; !strings.HasSuffix(got, "until the new ones were all checked") {
+		t.Errorf("got message %q", got)
+	}
+	delete(w.unready, tcp("red", 30080))
+	w.after(time.Second).want("shop/a green:30080 active", "shop/a red:30080 active", "shop/a blue:30080 draining")
+}
+
+func TestContract200AllThatPassesIsStoredBeforeTheOldDrains(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a")
+	w.in.Pools = append(w.in.Pools, pool("red", []string{"shop"}, "30000-32767"))
+	w.refuses["a.red"] = true
+	w.in.Bindings[0] = binding("shop/a", "green", "red")
+	w.after(time.Second).after(time.Hour).want("shop/a green:30080 active", "shop/a red:30080 active", "shop/a blue:30080 leaving")
+	w.refuses["a.red"] = false
+	w.after(time.Second).after(0).want("shop/a green:30080 active", "shop/a red:30080 active", "shop/a blue:30080 draining")
+	w.passing[tcp("red", 30080)] = assign.Count{IPv4: 11} // one that joins meanwhile holds nothing up
+	w.after(time.Second).want("shop/a green:30080 active", "shop/a red:30080 active", "shop/a blue:30080 draining")
+}
+
 func TestAMistakeOfATeamTakesNothingAway(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(w *world){

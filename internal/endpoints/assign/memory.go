@@ -32,12 +32,16 @@ type annotated struct {
 // target is what a Service has.
 type target struct {
 	dryRun bool
-	uses   []use
+	// refused says that what it asks for is not granted, or not all of it.
+	refused bool
+	uses    []use
 }
 
 // use is what a target takes from one pool.
 type use struct {
 	Use
+	// began is since when it is wanted, zero for what a restart found.
+	began time.Time
 	// recovered says that only slices tell of it yet, unknown that nothing is known of its
 	// pool: lost is how many endpoints the slices hold then.
 	recovered, unknown bool

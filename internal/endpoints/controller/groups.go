@@ -194,7 +194,8 @@ func (g *groups) health(key assign.Group) (assign.Health, bool) {
 }
 
 func healthOf(v *guard.Verdict) assign.Health {
-	h := assign.Health{Checked: v.Checked()}
+	// Where nothing was decided of any address, the pool was not read yet, or its inventory is empty.
+	h := assign.Health{Checked: v.Checked() && len(v.Decisions) > 0}
 	h.Passing.IPv4, h.Passing.IPv6 = v.Passing()
 	h.Serving.IPv4, h.Serving.IPv6 = v.Serving()
 	return h

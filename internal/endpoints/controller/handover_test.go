@@ -254,6 +254,38 @@ func TestContract201ANewPoolReplacesNothingUntilAsMuchPasses(t *testing.T) {
 	}
 }
 
+// A pool that was not read yet, or of which the inventory is empty, says nothing.
+func TestContract62APoolWithoutEndpointsTakesNothingOver(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.pool("old", "10.0.0.1", "10.0.0.2")
+		w.pool("one", "10.0.0.1")
+		pools := poolOf("old", "10.0.0.0/24") + "---\n" + poolOf("one", "10.0.0.0/24") + "---\n" + poolOf("other", "10.0.0.0/24")
+		w.service("shop/web", "http:8080")
+		w.documents(pools, bindingOf("shop/web", "old"))
+		w.start()
+		during(30 * time.Second)
+		w.documents(pools, bindingOf("shop/web", "one, other"))
+		during(time.Hour)
+		if diff := cmp.Diff([]string{"10.0.0.1:8080", "10.0.0.2:8080"}, w.usable("shop/web")); diff != "" {
+			t.Errorf("the other half is empty (-want +got):\n%s", diff)
+		}
+		w.pool("other", "10.0.0.2")
+		during(5 * time.Minute)
+		if got := w.in("shop/web.old"); len(got) > 0 {
+			t.Errorf("got %v in the old slice, want both halves to take over", got)
+		}
+		if diff := cmp.Diff([]string{"10.0.0.1:8080", "10.0.0.2:8080"}, w.usable("shop/web")); diff != "" {
+			t.Errorf("both halves are there (-want +got):\n%s", diff)
+		}
+		if w.told(assign.TakesOverWithLess) {
+			t.Errorf("got it told that too few pass: %q", w.events)
+		}
+		w.stop()
+	})
+}
+
 // The prober is cut off from the old pool, so nothing says that its endpoints do not work.
 func TestContract201EndpointsOfWhichTheChecksSayNothingCount(t *testing.T) {
 	t.Parallel()
