@@ -23,15 +23,23 @@ var (
 	history1  = flag.Int("history", -1, "the one history that is repeated")
 )
 
-// wanted is what the documents say of one Service.
-type wanted struct {
-	pools []string
-	adopt string
-}
-
 // remote is what a pool reads.
 type remote struct {
 	subnets, nodes []string
+}
+
+// Halves and With are controllertest.Divisible.
+func (r remote) Halves() (one, other remote) {
+	one.subnets, other.subnets = r.subnets, r.subnets
+	for i, node := range r.nodes {
+		half := []*remote{&one, &other}[i%2]
+		half.nodes = append(half.nodes, node)
+	}
+	return one, other
+}
+
+func (r remote) With(other remote) remote {
+	return remote{r.subnets, slices.Concat(r.nodes, other.nodes)}
 }
 
 // What an API server does to the slices of a namespace or a pool.
@@ -51,15 +59,11 @@ type trouble struct {
 // history is a random life of documents, Services, nodes and an API server.
 type history struct {
 	*world
+	controllertest.Documents[remote]
+
 	random *rand.Rand
 	// slow draws how long writes take; under mu, because the writers do.
-	slow  *rand.Rand
-	pools map[string]remote
-	wants map[string]wanted
-	named int
-	// gone are pools that were removed, and left the Services that lost their binding with them.
-	gone map[string]remote
-	left map[string]wanted
+	slow *rand.Rand
 	// empty are pools whose inventory is empty, filled those in which it was, and since when.
 	empty  map[string]bool
 	filled map[string]time.Time
@@ -80,8 +84,8 @@ type history struct {
 // twentieth one there are dozens of Services.
 func newHistory(t *testing.T, seed uint64) *history {
 	h := &history{
-		world: newWorld(t), random: rand.New(rand.NewPCG(seed, 2)), slow: rand.New(rand.NewPCG(seed, 3)), pools: map[string]remote{}, wants: map[string]wanted{},
-		gone: map[string]remote{}, left: map[string]wanted{}, empty: map[string]bool{}, filled: map[string]time.Time{}, used: map[string]map[netip.AddrPort]bool{}, ports: map[string][]string{}, changed: map[string]time.Time{},
+		world: newWorld(t), Documents: controllertest.NewDocuments[remote](), random: rand.New(rand.NewPCG(seed, 2)), slow: rand.New(rand.NewPCG(seed, 3)),
+		empty: map[string]bool{}, filled: map[string]time.Time{}, used: map[string]map[netip.AddrPort]bool{}, ports: map[string][]string{}, changed: map[string]time.Time{},
 		oracle: controllertest.Oracle{Joins: 15 * time.Second, Leaves: 3*worldInterval + 2*time.Second}, at: time.Now(),
 	}
 	for i, name := range []string{"a", "b", "c"} {
@@ -95,7 +99,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 				one.nodes = append(one.nodes, fmt.Sprintf("fd00:%d::%d", i, n+1))
 			}
 		}
-		h.pools[name], h.all = one, append(h.all, one.nodes...)
+		h.Pools[name], h.all = one, append(h.all, one.nodes...)
 	}
 	services := 4
 	if seed%20 == 19 {
@@ -105,7 +109,7 @@ func newHistory(t *testing.T, seed uint64) *history {
 		name := fmt.Sprintf("%s/s%d", []string{"shop", "blog"}[i%2], i)
 		h.ports[name] = []string{"http:8080"}
 		h.service(name, h.ports[name]...)
-		h.wants[name] = wanted{pools: []string{one(h, h.pools)}}
+		h.Bindings[name] = controllertest.Binding{Pools: []string{one(h, h.Pools)}}
 	}
 	h.fault, h.alter = h.refused, h.webhook
 	h.apply()
@@ -125,20 +129,20 @@ func (h *history) note(format string, args ...any) {
 // apply puts the documents in effect.
 func (h *history) apply() {
 	var texts []string
-	for _, name := range slices.Sorted(maps.Keys(h.pools)) {
-		p := h.pools[name]
+	for _, name := range slices.Sorted(maps.Keys(h.Pools)) {
+		p := h.Pools[name]
 		if h.pool(name, p.nodes...); h.empty[name] {
 			h.pool(name)
 		}
 		texts = append(texts, poolOf(name, p.subnets...))
 	}
-	for _, name := range slices.Sorted(maps.Keys(h.wants)) {
-		want := h.wants[name]
+	for _, name := range slices.Sorted(maps.Keys(h.Bindings)) {
+		want := h.Bindings[name]
 		var more []string
-		if want.adopt != "" {
-			more = append(more, "adopt: "+want.adopt)
+		if want.Adopt != "" {
+			more = append(more, "adopt: "+want.Adopt)
 		}
-		texts = append(texts, bindingOf(name, strings.Join(want.pools, ", "), more...))
+		texts = append(texts, bindingOf(name, strings.Join(want.Pools, ", "), more...))
 	}
 	h.documents(texts...)
 }
@@ -180,104 +184,6 @@ func (h *history) webhook(of publish.Target, s *publish.Slice) bool {
 	return true
 }
 
-// replace puts pools in the place of others, in all bindings.
-func (h *history) replace(from []string, to ...string) {
-	for name, want := range h.wants {
-		pools := slices.DeleteFunc(slices.Clone(want.pools), func(pool string) bool { return slices.Contains(from, pool) })
-		if len(pools) < len(want.pools) {
-			h.wants[name] = wanted{pools: append(pools, to...)}
-		}
-	}
-}
-
-// fresh is the name of a pool that there never was.
-func (h *history) fresh(from string) string {
-	h.named++
-	return fmt.Sprintf("%s%d", strings.TrimRight(from, "0123456789"), h.named)
-}
-
-// rename gives a pool another name, in its document and in all bindings.
-func (h *history) rename(from string) {
-	to := h.fresh(from)
-	h.pools[to] = h.pools[from]
-	delete(h.pools, from)
-	h.replace([]string{from}, to)
-	h.note("pool %s is renamed to %s", from, to)
-}
-
-// split makes two pools of one, and of two that were one before one again.
-func (h *history) split(from string) {
-	p, to := h.pools[from], h.fresh(from)
-	if other := h.sibling(from); other != "" {
-		h.pools[to] = remote{p.subnets, slices.Concat(p.nodes, h.pools[other].nodes)}
-		delete(h.pools, from)
-		delete(h.pools, other)
-		h.replace([]string{from, other}, to)
-		h.note("pools %s and %s become %s", from, other, to)
-		return
-	}
-	also := h.fresh(from)
-	h.pools[to], h.pools[also] = remote{subnets: p.subnets}, remote{subnets: p.subnets}
-	for i, node := range p.nodes {
-		half := []string{to, also}[i%2]
-		r := h.pools[half]
-		r.nodes = append(r.nodes, node)
-		h.pools[half] = r
-	}
-	delete(h.pools, from)
-	h.replace([]string{from}, to, also)
-	h.note("pool %s is split into %s and %s", from, to, also)
-}
-
-// sibling is the other half of a pool that was split, "" where there is none.
-func (h *history) sibling(of string) string {
-	for name, p := range h.pools {
-		if name != of && slices.Equal(p.subnets, h.pools[of].subnets) {
-			return name
-		}
-	}
-	return ""
-}
-
-// whole ends all splits: half a pool may have too few endpoints to take over (201).
-func (h *history) whole() {
-	for _, name := range slices.Sorted(maps.Keys(h.pools)) {
-		if _, there := h.pools[name]; there && h.sibling(name) != "" {
-			h.split(name)
-		}
-	}
-}
-
-// vanish removes a pool together with its bindings, or brings back what was removed.
-func (h *history) vanish(pool string) {
-	if len(h.gone) > 0 || len(h.pools) == 1 {
-		h.back()
-		return
-	}
-	h.gone[pool] = h.pools[pool]
-	delete(h.pools, pool)
-	for name, want := range h.wants {
-		if !slices.Contains(want.pools, pool) {
-			continue
-		}
-		if rest := slices.DeleteFunc(slices.Clone(want.pools), func(p string) bool { return p == pool }); len(rest) > 0 {
-			h.wants[name] = wanted{pools: rest}
-		} else {
-			h.left[name] = want
-			delete(h.wants, name)
-		}
-	}
-	h.note("pool %s is removed, and with it the bindings of %v", pool, slices.Sorted(maps.Keys(h.left)))
-}
-
-func (h *history) back() {
-	h.note("pools %v and the bindings of %v are there again", slices.Sorted(maps.Keys(h.gone)), slices.Sorted(maps.Keys(h.left)))
-	maps.Copy(h.pools, h.gone)
-	maps.Copy(h.wants, h.left)
-	clear(h.gone)
-	clear(h.left)
-}
-
 // begins lets the API server or a webhook be in the way, or ends all of that.
 func (h *history) begins() {
 	h.mu.Lock()
@@ -287,7 +193,7 @@ func (h *history) begins() {
 	case 0:
 		t.namespace = []string{"shop", "blog"}[h.random.IntN(2)]
 	case 1, 2:
-		t.pool = one(h, h.pools)
+		t.pool = one(h, h.Pools)
 	}
 	h.troubles = append(h.troubles, t)
 	h.note("%s in namespace %q, of pool %q", t.kind, t.namespace, t.pool)
@@ -307,24 +213,23 @@ func (h *history) ends() {
 // step changes one thing, or many at once.
 func (h *history) step() {
 	name := one(h, h.ports)
-	want, bound := h.wants[name]
+	want, bound := h.Bindings[name]
 	switch n := h.random.IntN(21); {
 	case n < 3 && bound:
-		h.wants[name] = wanted{pools: h.some()}
-		h.note("%s wants %v", name, h.wants[name].pools)
+		h.Bindings[name] = controllertest.Binding{Pools: h.some()}
+		h.note("%s wants %v", name, h.Bindings[name].Pools)
 	case n == 3:
 		pools := h.some()
-		for other := range h.wants {
-			h.wants[other] = wanted{pools: pools}
+		for other := range h.Bindings {
+			h.Bindings[other] = controllertest.Binding{Pools: pools}
 		}
 		h.note("all want %v", pools)
 	case n == 4:
-		h.rename(one(h, h.pools))
-	case n == 5 && len(want.pools) == 1:
-		h.named++
-		want.adopt = []string{"", fmt.Sprintf("%s-remote%d", strings.ReplaceAll(name, "/", "-"), h.named)}[h.random.IntN(2)]
-		h.wants[name] = want
-		h.note("%s adopts %q", name, want.adopt)
+		h.note("%s", h.Rename(one(h, h.Pools)))
+	case n == 5 && len(want.Pools) == 1:
+		want.Adopt = []string{"", h.Fresh(strings.ReplaceAll(name, "/", "-") + "-remote")}[h.random.IntN(2)]
+		h.Bindings[name] = want
+		h.note("%s adopts %q", name, want.Adopt)
 	case n == 6, n == 7:
 		h.ports[name] = [][]string{{"http:8080"}, {"web:8080"}, {"http:9090"}, {"http:8080", "admin:9090"}, {"http:9090", "admin:8080"}, {"web:8080", "admin:9090"}}[h.random.IntN(6)]
 		h.service(name, h.ports[name]...)
@@ -342,8 +247,8 @@ func (h *history) step() {
 		h.note("restart")
 		h.stop()
 		if h.random.IntN(2) == 0 && bound { // something changes while no process runs
-			h.wants[name] = wanted{pools: h.some()}
-			h.note("%s wants %v meanwhile", name, h.wants[name].pools)
+			h.Bindings[name] = controllertest.Binding{Pools: h.some()}
+			h.note("%s wants %v meanwhile", name, h.Bindings[name].Pools)
 			h.apply()
 		}
 		h.start()
@@ -355,11 +260,11 @@ func (h *history) step() {
 		h.remake(name)
 		return
 	case n == 17:
-		h.split(one(h, h.pools))
+		h.note("%s", h.Split(one(h, h.Pools)))
 	case n == 18:
-		h.vanish(one(h, h.pools))
+		h.note("%s", h.Remove(one(h, h.Pools)))
 	case n == 19:
-		pool := one(h, h.pools)
+		pool := one(h, h.Pools)
 		h.empty[pool], h.filled[pool] = !h.empty[pool], time.Now()
 		h.note("the inventory of %s is empty: %v", pool, h.empty[pool])
 	default:
@@ -370,8 +275,8 @@ func (h *history) step() {
 
 // some draws one or two pools.
 func (h *history) some() []string {
-	pools := []string{one(h, h.pools)}
-	if other := one(h, h.pools); other != pools[0] && h.random.IntN(3) == 0 {
+	pools := []string{one(h, h.Pools)}
+	if other := one(h, h.Pools); other != pools[0] && h.random.IntN(3) == 0 {
 		pools = append(pools, other)
 	}
 	return pools
@@ -407,14 +312,14 @@ func (h *history) run(d time.Duration) string {
 // sent again after 5 min at the latest (171).
 func (h *history) settle() string {
 	h.note("calm")
-	h.back()
+	h.Back()
 	h.ends()
 	h.heal()
-	h.whole()
+	h.Whole() // half a pool may have too few endpoints to take over (201)
 	for pool := range h.empty {
 		h.empty[pool], h.filled[pool] = false, time.Now()
 	}
-	for name := range h.wants {
+	for name := range h.Bindings {
 		h.ports[name] = []string{"http:8080"}
 		h.service(name, "http:8080")
 		h.changed[name] = time.Now()
@@ -423,10 +328,10 @@ func (h *history) settle() string {
 	if problem := h.run(6 * time.Minute); problem != "" {
 		return problem
 	}
-	for name, want := range h.wants {
+	for name, want := range h.Bindings {
 		var all []string
-		for _, pool := range want.pools {
-			for _, addr := range h.pools[pool].nodes {
+		for _, pool := range want.Pools {
+			for _, addr := range h.Pools[pool].nodes {
 				all = append(all, at(addr, 8080).String())
 			}
 		}
@@ -438,9 +343,9 @@ func (h *history) settle() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for key, s := range h.slices {
-		want, ok := h.wants[s.namespace+"/"+s.service]
+		want, ok := h.Bindings[s.namespace+"/"+s.service]
 		is := func(pool string) bool { return s.pool == pool }
-		if ok && len(s.Endpoints) > 0 && (want.adopt == "" || !strings.HasPrefix(s.Name, want.adopt)) && !slices.ContainsFunc(want.pools, is) {
+		if ok && len(s.Endpoints) > 0 && (want.Adopt == "" || !strings.HasPrefix(s.Name, want.Adopt)) && !slices.ContainsFunc(want.Pools, is) {
 			return fmt.Sprintf("in the end %s still has %v", key, s.Endpoints)
 		}
 	}

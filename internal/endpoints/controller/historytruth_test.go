@@ -36,18 +36,17 @@ func (h *history) look() string {
 // truth are the endpoints of a Service: those that slices have or had just now, and those that its
 // documents name.
 func (h *history) truth(name string, its []storedSlice) []controllertest.Endpoint {
-	found, old := make(map[netip.AddrPort]controllertest.Endpoint, 12), make(map[netip.AddrPort]bool, 12)
+	found := make(map[netip.AddrPort]controllertest.Endpoint, 12)
 	port := h.services[name].Ports[0].TargetPort
-	want := h.wants[name]
-	for _, pool := range want.pools {
-		for _, addr := range h.pools[pool].nodes {
+	for _, pool := range h.Bindings[name].Pools {
+		for _, addr := range h.Pools[pool].nodes {
 			e := controllertest.Endpoint{At: at(addr, port), Unable: h.unable(name, pool)}
 			found[e.At] = e
 		}
 	}
 	for key := range h.used[name] {
 		if _, named := found[key]; !named {
-			found[key], old[key] = controllertest.Endpoint{At: key, Unable: controllertest.Replaced}, true
+			found[key] = controllertest.Endpoint{At: key, Unable: controllertest.Replaced}
 		}
 	}
 	for _, s := range its {
@@ -58,7 +57,7 @@ func (h *history) truth(name string, its []storedSlice) []controllertest.Endpoin
 			key := netip.AddrPortFrom(m.Address, s.Ports[0].Number)
 			e, named := found[key]
 			if e.At = key; !named {
-				e.Unable, old[key] = controllertest.Replaced, true
+				e.Unable = controllertest.Replaced
 			}
 			if m.State == inventory.StateReady {
 				e.Stays = max(e.Stays, h.stays(name, s))
@@ -71,35 +70,16 @@ func (h *history) truth(name string, its []storedSlice) []controllertest.Endpoin
 	var all []controllertest.Endpoint
 	for _, key := range slices.SortedFunc(maps.Keys(found), netip.AddrPort.Compare) {
 		e := found[key]
-		if e.Answers, e.Used = h.works(key), used[key]; h.altered(name) {
-			e.Unable = controllertest.StoredOtherwise
-		}
+		e.Answers, e.Used = h.works(key), used[key]
 		all = append(all, e)
 	}
-	fewer(all, old)
-	return all
-}
-
-// fewer says of which endpoints there are too few (201): in each family that the old has half as
-// many have to pass as serve in the old.
-func fewer(all []controllertest.Endpoint, old map[netip.AddrPort]bool) {
-	for _, is4 := range []bool{true, false} {
-		serve, pass := 0, 0
-		for _, e := range all {
-			switch {
-			case e.At.Addr().Is4() != is4 || !e.Answers:
-			case !old[e.At]:
-				pass++
-			case e.Used:
-				serve++
-			}
-		}
+	controllertest.TooFew(all)
+	if h.altered(name) {
 		for i := range all {
-			if 2*pass < serve && !old[all[i].At] {
-				all[i].Unable = controllertest.Fewer
-			}
+			all[i].Unable = controllertest.StoredOtherwise
 		}
 	}
+	return all
 }
 
 // delayed is how long what was refused may wait until it is tried again, and what was stored
@@ -138,7 +118,7 @@ func (h *history) altered(name string) bool {
 
 // stays is why an endpoint may stay in a slice of a Service when it is dead.
 func (h *history) stays(name string, s storedSlice) controllertest.Promise {
-	if _, described := h.pools[s.pool]; !described {
+	if _, described := h.Pools[s.pool]; !described {
 		return controllertest.Kept
 	}
 	if len(h.ports[name]) != 1 {

@@ -84,6 +84,28 @@ type Endpoint struct {
 	Unable, Stays Promise
 }
 
+// TooFew says of which endpoints too few pass to take the place of others (201): in each family half as
+// many have to as serve in the old. Of those the checks may say nothing, and then they count.
+func TooFew(all []Endpoint) {
+	for _, is4 := range []bool{true, false} {
+		serve, pass := 0, 0
+		for _, e := range all {
+			switch old := e.Unable == Replaced; {
+			case e.At.Addr().Is4() != is4:
+			case old && e.Used && (e.Answers || e.Stays == CutOff || e.Stays == Kept):
+				serve++
+			case !old && e.Answers:
+				pass++
+			}
+		}
+		for i := range all {
+			if 2*pass < serve && all[i].Unable != Replaced {
+				all[i].Unable = Fewer
+			}
+		}
+	}
+}
+
 // Oracle judges two sentences at each moment, for each Service and each family of addresses:
 //
 //   - While an endpoint that has passed RISE times could be published, one that passes is.
