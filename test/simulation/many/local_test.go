@@ -64,10 +64,22 @@ func (l *local) create(of wish) {
 	s := &assign.Service{Key: assign.Key{Namespace: of.namespace, Service: of.service}, Service: publish.Service{
 		UID: "uid-" + strconv.Itoa(l.uids), Ports: []publish.ServicePort{{Protocol: publish.TCP, Port: 80, TargetPort: of.port}},
 	}}
-	if of.annotated {
-		s.Annotations = map[string]string{v1alpha1.AnnotationPool: of.pools[0]}
-	}
 	l.services[of.key().String()] = s
+	if of.annotated {
+		l.annotate(of, strings.Join(l.w.uses(of), ""))
+	}
+	l.tell()
+}
+
+// annotate lets a Service that is there want a pool, empty for none.
+func (l *local) annotate(of wish, pool string) {
+	was := l.services[of.key().String()]
+	if was == nil || was.Annotations[v1alpha1.AnnotationPool] == pool {
+		return
+	}
+	service := *was
+	service.Annotations = map[string]string{v1alpha1.AnnotationPool: pool}
+	l.services[of.key().String()] = &service
 	l.tell()
 }
 
@@ -92,22 +104,37 @@ func (l *local) tell() {
 	}
 }
 
-// published returns what is published for a Service by the name of its port, by address.
-func (l *local) published(of wish) map[netip.Addr]inventory.State {
-	found := make(map[netip.Addr]inventory.State)
-	for _, object := range l.objects {
-		if object.Namespace != of.namespace || object.Labels[discoveryv1.LabelServiceName] != of.service {
+// shown is what slices say of an address.
+type shown struct {
+	is inventory.State
+	// in are the pools of the slices that have it as ready.
+	in []string
+}
+
+// published returns what is published for each Service by the name of its port, by address. Of an
+// address in several slices the best counts, as for kube-proxy.
+func (l *local) published() map[string]map[netip.Addr]shown {
+	found := make(map[string]map[netip.Addr]shown)
+	for _, name := range slices.Sorted(maps.Keys(l.objects)) {
+		object := l.objects[name]
+		pool, key := object.Labels[publish.LabelPool], assign.Key{Namespace: object.Namespace, Service: object.Labels[discoveryv1.LabelServiceName]}
+		service := l.services[key.String()]
+		if len(object.Endpoints) == 0 || service != nil && *object.Ports[0].Name != service.Ports[0].Name {
 			continue
 		}
-		if service := l.services[of.key().String()]; service != nil && *object.Ports[0].Name != service.Ports[0].Name {
-			continue
+		if found[key.String()] == nil {
+			found[key.String()] = make(map[netip.Addr]shown)
 		}
-		slice, _ := publish.ToSlice(object, publish.Target{
-			Namespace: of.namespace, Service: of.service, SliceName: of.service + "." + object.Labels[publish.LabelPool],
-			ManagedBy: managedBy, Pool: object.Labels[publish.LabelPool],
-		})
+		slice, _ := publish.ToSlice(object, publish.Target{Namespace: key.Namespace, Service: key.Service, SliceName: object.Name, ManagedBy: managedBy, Pool: pool})
 		for _, m := range slice.Endpoints {
-			found[m.Address] = m.State
+			s := found[key.String()][m.Address]
+			if s.is == inventory.Absent || m.State < s.is {
+				s.is = m.State
+			}
+			if m.State == inventory.StateReady {
+				s.in = append(s.in, pool)
+			}
+			found[key.String()][m.Address] = s
 		}
 	}
 	return found
@@ -155,10 +182,18 @@ func (h hub) Local() assign.Local {
 		o := h.objects[key]
 		out.Published = append(out.Published, assign.PublishedSlice{
 			Key: assign.Key{Namespace: o.Namespace, Service: o.Labels[discoveryv1.LabelServiceName]}, Slice: o.Name, Pool: o.Labels[publish.LabelPool],
-			Ports: publish.PortsOf(o), Endpoints: len(o.Endpoints),
+			Ports: publish.PortsOf(o), Endpoints: len(o.Endpoints), Changed: publish.ChangedAt(o), Addresses: func() []netip.Addr { return addresses(o) },
 		})
 	}
 	return out
+}
+
+// addresses are those of the endpoints of a slice.
+func addresses(of *discoveryv1.EndpointSlice) (all []netip.Addr) {
+	for _, e := range of.Endpoints {
+		all = append(all, netip.MustParseAddr(e.Addresses[0]))
+	}
+	return all
 }
 
 // Open implements controller.Hub.
@@ -234,7 +269,9 @@ func (s *store) Write(ctx context.Context, write publish.Write) (string, error) 
 	s.w.mu.Lock()
 	s.writes++
 	wait := time.Duration(r.IntN(20))*time.Millisecond + r.odd()
-	does := func(kind string) bool { return s.lately(kind, 0, s.target.Namespace, s.target.Pool) }
+	does := func(kind string) bool {
+		return s.lately(kind, 0, s.target.Namespace, s.w.pools[s.target.Pool].part.cluster.name)
+	}
 	fails, hangs, leavesOut := does(refusesWrites) || write.Operation == publish.Create && does(refusesCreates), r.IntN(2) == 0, does(leavesOut)
 	s.check(write)
 	s.w.note("write %s/%s begins, fails %v hangs %v", s.target.Namespace, write.Slice.Name, fails, hangs)
@@ -273,20 +310,20 @@ func (s *store) Write(ctx context.Context, write publish.Write) (string, error) 
 // check checks that a write stays within what its team and its pool may do.
 func (s *store) check(write publish.Write) {
 	w := s.w
-	at := slices.IndexFunc(wishes, func(of wish) bool { return of.namespace == s.target.Namespace && of.service == s.target.Service })
+	at := slices.IndexFunc(w.wishes, func(of wish) bool { return of.namespace == s.target.Namespace && of.service == s.target.Service })
 	if at < 0 {
 		w.breach("slice %s/%s is of a Service that no team has", s.target.Namespace, write.Slice.Name)
 		return
 	}
-	of := wishes[at]
-	service, pool, _ := strings.Cut(write.Slice.Name, ".")
-	pool, _, _ = strings.Cut(pool, ".")
-	if service != of.service || !slices.Contains(of.pools, pool) {
-		w.breach("slice %s/%s is not one of Service %s with pools %v", of.namespace, write.Slice.Name, of.service, of.pools)
+	of, c := w.wishes[at], w.pools[s.target.Pool].part.cluster
+	_, _, its := s.target.ParseName(write.Slice.Name)
+	service, pool, _ := strings.Cut(s.target.SliceName, ".")
+	if adopted := strings.HasPrefix(s.target.SliceName, adoptedName(of)); !its || !adopted && (service != of.service || w.pools[pool].part.cluster != c) || c.allow[of.namespace] == "" {
+		w.breach("slice %s/%s is none of Service %s and pool %s", of.namespace, write.Slice.Name, of.service, s.target.Pool)
 	}
 	for _, m := range write.Slice.Endpoints {
-		if !w.mayUse(pool, m.Address, of.port) {
-			w.breach("%s/%s publishes %s port %d, which pool %s does not have", of.namespace, write.Slice.Name, m.Address, of.port, pool)
+		if !c.allows(m.Address, of.port) {
+			w.breach("%s/%s publishes %s port %d, which pool %s does not have", of.namespace, write.Slice.Name, m.Address, of.port, s.target.Pool)
 		}
 	}
 }

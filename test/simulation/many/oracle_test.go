@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controllertest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
@@ -26,33 +25,64 @@ const (
 
 // look checks the promises that hold at any time. The lock is held.
 func (w *world) look() {
-	for _, of := range wishes {
-		published := w.local.published(of)
-		w.checkKept(of, published)
+	for _, p := range w.set.Pools() {
+		w.known[p.Name] = true
+	}
+	published := w.local.published()
+	for _, of := range w.wishes {
+		key := of.key().String()
 		away := controllertest.None
-		if time.Now().Before(w.rough[of.key().String()]) {
+		if time.Now().Before(w.rough[key]) {
 			away = controllertest.NoService
 		}
-		if problem := w.oracle.Look(of.key().String(), w.truth(of, published), away); problem != "" {
+		w.name(of)
+		w.checkKept(of, published[key])
+		if problem := w.oracle.Look(key, w.truth(of, published[key]), away); problem != "" {
 			w.breach("%s", problem)
 		}
-		w.seen[of.key().String()] = published
+		w.seen[key] = published[key]
 	}
 }
 
-// checkKept checks that nothing takes a working backend away.
-func (w *world) checkKept(of wish, published map[netip.Addr]inventory.State) {
-	if time.Now().Before(w.rough[of.key().String()]) {
+// may are the machines that a Service may have.
+func (w *world) may(of wish) (all []*machine) {
+	for _, pool := range w.uses(of) {
+		all = append(all, w.Pools[pool].machines()...)
+	}
+	return all
+}
+
+// name notes since when the documents name the machines that they name of a Service. Where they name
+// none, they speak of none any more, and take none away (204).
+func (w *world) name(of wish) {
+	before, after := w.named[of.key().String()], make(map[netip.Addr]time.Time)
+	for _, m := range w.may(of) {
+		if after[m.Addresses[0]] = time.Now(); !before[m.Addresses[0]].IsZero() {
+			after[m.Addresses[0]] = before[m.Addresses[0]]
+		}
+	}
+	if len(w.uses(of)) > 0 {
+		w.named[of.key().String()] = after
+	}
+}
+
+// checkKept checks that nothing takes a working backend away of those that the documents name.
+func (w *world) checkKept(of wish, published map[netip.Addr]shown) {
+	key := of.key().String()
+	if time.Now().Before(w.rough[key]) {
 		return // the Service itself was deleted
 	}
-	seen := w.seen[of.key().String()]
+	seen, named := w.seen[key], w.named[key]
 	for _, addr := range slices.SortedFunc(maps.Keys(seen), netip.Addr.Compare) {
 		m := w.at(addr)
-		if seen[addr] != inventory.StateReady || m == nil || m.Leaving || !m.works(of.port) || time.Since(m.since) < settled {
+		if seen[addr].is != inventory.StateReady || m == nil || m.Leaving || !m.works(of.port) || time.Since(m.since) < settled {
 			continue
 		}
-		if is := published[addr]; is != inventory.StateReady && !w.mayBeTaken(m, of) && !w.local.lately(leavesOut, sentAgain, of.namespace, m.pool()) {
-			w.breach("%s of Service %s works, was ready and is %q", m.Name, of.key(), is)
+		if since, is := named[addr]; !is || time.Since(since) < settled {
+			continue
+		}
+		if is := published[addr].is; is != inventory.StateReady && !w.mayBeTaken(m, of) && !w.local.lately(leavesOut, sentAgain, of.namespace, m.cluster()) {
+			w.breach("%s of Service %s works, was ready and is %q", m.Name, key, is)
 		}
 	}
 }
@@ -61,52 +91,49 @@ func (w *world) checkKept(of wish, published map[netip.Addr]inventory.State) {
 // half of those that pass, as the settings allow (contract 4). Where writes are refused, that is
 // written later.
 func (w *world) mayBeTaken(m *machine, of wish) bool {
-	for _, c := range w.clusters {
-		late := w.cannotWrite(of, m) && time.Since(c.truncated) < readAgain
-		if !slices.Contains(c.machines, m) || !late && time.Since(c.truncated) > settled {
-			continue
-		}
-		working := 0
-		for _, other := range c.machines {
-			if other.works(of.port) && time.Since(other.since) > settled {
-				working++
-			}
-		}
-		return working <= 4
+	c := w.clusters[m.cluster()]
+	late := w.cannotWrite(of, m) && time.Since(c.truncated) < readAgain
+	if !late && time.Since(c.truncated) > settled {
+		return false
 	}
-	return false
+	working := 0
+	for _, other := range w.may(of) {
+		if other.cluster() == c.name && other.works(of.port) && time.Since(other.since) > settled {
+			working++
+		}
+	}
+	return working <= 4
 }
 
 // truth are the endpoints of a Service: those that are published, and those that its pools have.
-func (w *world) truth(of wish, published map[netip.Addr]inventory.State) []controllertest.Endpoint {
+func (w *world) truth(of wish, published map[netip.Addr]shown) []controllertest.Endpoint {
 	all := make(map[netip.Addr]controllertest.Endpoint)
-	for _, name := range of.pools {
-		c := w.clusters[name]
-		for _, m := range c.machines {
-			all[m.Addresses[0]] = controllertest.Endpoint{Unable: w.unable(of, c, m)}
-		}
+	for _, m := range w.may(of) {
+		all[m.Addresses[0]] = controllertest.Endpoint{Unable: w.unable(of, m)}
 	}
 	uses := inventory.StateDraining
-	for addr, is := range published {
-		if is == inventory.StateReady {
-			uses = is
+	for addr, s := range published {
+		if s.is == inventory.StateReady {
+			uses = s.is
 		}
 		if _, there := all[addr]; !there {
-			all[addr] = controllertest.Endpoint{Unable: controllertest.WrongInventory}
+			all[addr] = controllertest.Endpoint{Unable: controllertest.Replaced}
 		}
 	}
 	var sorted []controllertest.Endpoint
 	for _, addr := range slices.SortedFunc(maps.Keys(all), netip.Addr.Compare) {
 		e, m := all[addr], w.at(addr)
-		e.At, e.Used, e.Answers = netip.AddrPortFrom(addr, of.port), published[addr] == uses, m.works(of.port)
-		e.Stays = w.stays(of, m)
+		e.At, e.Used, e.Answers = netip.AddrPortFrom(addr, of.port), published[addr].is == uses, m.works(of.port)
+		e.Stays = w.stays(of, m, published[addr])
 		sorted = append(sorted, e)
 	}
+	controllertest.TooFew(sorted)
 	return sorted
 }
 
 // unable is why a machine cannot be published for a Service.
-func (w *world) unable(of wish, c *cluster, m *machine) controllertest.Promise {
+func (w *world) unable(of wish, m *machine) controllertest.Promise {
+	c := w.clusters[m.cluster()]
 	switch {
 	case w.local.lately(leavesOut, sentAgain, of.namespace, c.name):
 		return controllertest.StoredOtherwise
@@ -124,45 +151,48 @@ func (w *world) unable(of wish, c *cluster, m *machine) controllertest.Promise {
 
 // cannotWrite reports whether what is decided of a machine may not have been written yet.
 func (w *world) cannotWrite(of wish, m *machine) bool {
-	return w.local.lately(refusesWrites, afterTrouble, of.namespace, m.pool()) || w.local.lately(isNotWatched, afterTrouble, of.namespace)
+	return w.local.lately(refusesWrites, afterTrouble, of.namespace, m.cluster()) || w.local.lately(isNotWatched, afterTrouble, of.namespace)
 }
 
 // stays is why an endpoint may stay when it is dead. Whatever happens to others is no excuse. A
 // machine that is gone is silent: that may be the fault of the prober, and counts by its share,
 // which the guard's own tests check.
-func (w *world) stays(of wish, m *machine) controllertest.Promise {
+func (w *world) stays(of wish, m *machine, published shown) controllertest.Promise {
 	switch {
 	case m == nil, m.silent[0], m.silent[of.port]:
 		return controllertest.CutOff
+	case slices.ContainsFunc(published.in, w.undescribed):
+		return controllertest.Kept
 	case w.cannotWrite(of, m):
 		return controllertest.CannotWrite
-	case !slices.ContainsFunc(w.set.Pools(), func(p *v1alpha1.EndpointPool) bool { return p.Name == m.pool() }):
-		return controllertest.Kept
 	}
 	return controllertest.None
 }
 
+// undescribed reports whether this process has read no document of a pool.
+func (w *world) undescribed(pool string) bool { return !w.known[pool] }
+
 // right returns why the slices of a Service are not what they should be in the end: all
 // that works is ready, and nothing else is where something works. What is down may stay
-// in a slice while nothing of its pool passes.
-func (w *world) right(of wish) string {
-	published := w.local.published(of)
+// in a slice while nothing of its pool passes. Where too few work, nothing takes over.
+func (w *world) right(of wish, published map[netip.Addr]shown) string {
+	if slices.ContainsFunc(w.truth(of, published), func(e controllertest.Endpoint) bool { return e.Unable == controllertest.Fewer }) {
+		return ""
+	}
 	serves := make(map[netip.Addr]bool)
-	for _, name := range of.pools {
-		for _, m := range w.clusters[name].machines {
-			if m.works(of.port) && !m.Leaving {
-				serves[m.Addresses[0]] = true
-			}
+	for _, m := range w.may(of) {
+		if m.works(of.port) && !m.Leaving {
+			serves[m.Addresses[0]] = true
 		}
 	}
 	for addr := range serves {
-		if published[addr] != inventory.StateReady {
-			return fmt.Sprintf("%s works and is %q", w.at(addr).Name, published[addr])
+		if published[addr].is != inventory.StateReady {
+			return fmt.Sprintf("%s works and is %q", w.at(addr).Name, published[addr].is)
 		}
 	}
-	for addr, is := range published {
-		if is == inventory.StateReady && !serves[addr] && len(serves) > 0 {
-			return fmt.Sprintf("%s is %q and does not work", addr, is)
+	for addr, s := range published {
+		if s.is == inventory.StateReady && !serves[addr] && len(serves) > 0 {
+			return fmt.Sprintf("%s is %q and does not work, or is not wanted", addr, s.is)
 		}
 	}
 	return ""
@@ -170,8 +200,9 @@ func (w *world) right(of wish) string {
 
 // wrong lists the Services that are not right.
 func (w *world) wrong() (found []string) {
-	for _, of := range wishes {
-		if problem := w.right(of); problem != "" {
+	published := w.local.published()
+	for _, of := range w.wishes {
+		if problem := w.right(of, published[of.key().String()]); problem != "" {
 			found = append(found, of.key().String()+": "+problem)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controllertest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
@@ -33,6 +34,10 @@ func steps() []step {
 		{1, (*world).recreate},
 		{1, (*world).renamePort},
 		{2, (*world).troubleKinds},
+		{3, (*world).move},
+		{1, (*world).moveAll},
+		{2, (*world).adopt},
+		{2, (*world).change},
 	}
 }
 
@@ -98,7 +103,7 @@ func (w *world) replace(r *rand.Rand) {
 		defer w.mu.Unlock()
 		c.machines = slices.DeleteFunc(c.machines, func(m *machine) bool { return m == old })
 		w.note("%s is gone", old.Name)
-		leave(c.changed)
+		w.tell(c)
 	})
 }
 
@@ -111,7 +116,7 @@ func (w *world) troubleSource(r *rand.Rand) {
 		c.truncated = c.until
 	}
 	w.note("the source of %s %s for %s", c.name, c.trouble, time.Until(c.until))
-	leave(c.changed)
+	w.tell(c)
 }
 
 // troubleWrites lets the API server be in trouble with one namespace, or the slices of one pool.
@@ -126,11 +131,82 @@ func (w *world) troubleWrites(r *rand.Rand) {
 	w.local.tell()
 }
 
+// one draws a key of a map.
+func one[V any](r *rand.Rand, of map[string]V) string {
+	names := slices.Sorted(maps.Keys(of))
+	return names[r.IntN(len(names))]
+}
+
+// some draws one or two pools that a Service may use, if there are any.
+func (w *world) some(r *rand.Rand, of wish) []string {
+	allowed := maps.Clone(w.Pools)
+	maps.DeleteFunc(allowed, func(_ string, p part) bool { return p.cluster.allow[of.namespace] == "" })
+	if len(allowed) == 0 {
+		return nil
+	}
+	pools := []string{one(r, allowed)}
+	if other := one(r, allowed); other != pools[0] && r.IntN(3) == 0 {
+		pools = append(pools, other)
+	}
+	return pools
+}
+
+// move lets a Service want other pools.
+func (w *world) move(r *rand.Rand) {
+	of := w.wishes[r.IntN(len(w.wishes))]
+	w.moveTo(of, w.some(r, of))
+	w.note("Service %s wants %v", of.key(), w.uses(of))
+	w.write()
+}
+
+// moveAll lets all Services that may use the pools of one of them want these.
+func (w *world) moveAll(r *rand.Rand) {
+	as := w.wishes[r.IntN(len(w.wishes))]
+	pools := w.some(r, as)
+	for _, of := range w.wishes {
+		if of.namespace == as.namespace {
+			w.moveTo(of, pools)
+		}
+	}
+	w.note("all Services of %s want %v", as.namespace, pools)
+	w.write()
+}
+
+// moveTo changes the pools of a Service that has a binding or an annotation.
+func (w *world) moveTo(of wish, pools []string) {
+	if _, bound := w.Bindings[of.key().String()]; bound && len(pools) > 0 {
+		w.Bindings[of.key().String()] = controllertest.Binding{Pools: pools}
+	}
+}
+
+// adopt lets a Service have slices of another name, or of none.
+func (w *world) adopt(r *rand.Rand) {
+	of := w.wishes[r.IntN(len(w.wishes))]
+	b := w.Bindings[of.key().String()]
+	if of.annotated || len(b.Pools) != 1 {
+		return
+	}
+	b.Adopt = []string{"", w.Fresh(adoptedName(of))}[r.IntN(2)]
+	w.Bindings[of.key().String()] = b
+	w.note("Service %s adopts %q", of.key(), b.Adopt)
+	w.write()
+}
+
+// adoptedName is how the names begin that a Service adopts.
+func adoptedName(of wish) string { return of.namespace + "-" + of.service + "-remote" }
+
+// change lets a pool have another name, be two pools or one, or go together with its bindings.
+func (w *world) change(r *rand.Rand) {
+	pool := one(r, w.Pools)
+	change := []func(string) string{w.Rename, w.Split, w.Remove}[r.IntN(3)]
+	w.note("%s", change(pool))
+	w.write()
+}
+
 // edit changes a document: so that it means the same, is invalid, or is gone.
 func (w *world) edit(r *rand.Rand) {
-	names := slices.Sorted(maps.Keys(sound()))
-	name := names[r.IntN(len(names))]
-	was := sound()[name]
+	name := one(r, w.should)
+	was := w.should[name]
 	switch what := r.IntN(7); what {
 	case 6:
 		if strings.Contains(was, "EndpointPool") {
@@ -167,16 +243,14 @@ func (w *world) restore(*rand.Rand) {
 		return
 	}
 	clear(w.files)
-	for name, text := range sound() {
-		w.files[name] = text
-	}
+	maps.Copy(w.files, w.should)
 	w.note("the documents are sound")
 	w.read()
 }
 
 // soundNow reports whether every document is as it should be.
 func (w *world) soundNow() bool {
-	for name, text := range sound() {
+	for name, text := range w.should {
 		if w.files[name] != text {
 			return false
 		}
@@ -186,7 +260,7 @@ func (w *world) soundNow() bool {
 
 // recreate deletes a Service, and makes it again later.
 func (w *world) recreate(r *rand.Rand) {
-	of := wishes[r.IntN(len(wishes))]
+	of := w.wishes[r.IntN(len(w.wishes))]
 	if w.local.services[of.key().String()] == nil {
 		return
 	}
@@ -204,7 +278,7 @@ func (w *world) recreate(r *rand.Rand) {
 
 // renamePort gives the port of a Service another name. Until slices have it, kube-proxy uses none.
 func (w *world) renamePort(r *rand.Rand) {
-	of := wishes[r.IntN(len(wishes))]
+	of := w.wishes[r.IntN(len(w.wishes))]
 	was := w.local.services[of.key().String()]
 	if was == nil {
 		return
@@ -226,8 +300,12 @@ func (w *world) calm() {
 		clear(w.carrier.refused)
 		w.readObjects()
 	}
+	w.Back()
+	w.Whole()
+	w.write()
 	w.restore(nil)
-	for _, c := range w.clusters {
+	for _, name := range []string{"blue", "red"} {
+		c := w.clusters[name]
 		c.trouble, c.until = "", time.Now()
 		for _, m := range c.machines {
 			if len(m.silent) > 0 {
@@ -235,7 +313,7 @@ func (w *world) calm() {
 				m.since = time.Now()
 			}
 		}
-		leave(c.changed)
+		w.tell(c)
 	}
 	for t, until := range w.local.until {
 		if time.Now().Before(until) {

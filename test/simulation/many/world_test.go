@@ -37,7 +37,7 @@ var policy = guard.Policy{
 	Threshold: 60, PollInterval: pollInterval, MaxRemovalPercent: 50, DrainPeriod: 10 * time.Second,
 }
 
-// wish is a Service and what its team wants.
+// wish is a Service and what its team wants at first.
 type wish struct {
 	namespace, service string
 	pools              []string
@@ -58,9 +58,19 @@ var wishes = []wish{
 	{"pay", "ledger", []string{"red", "blue"}, 31081, false},
 }
 
+// dozens are further Services of the team that uses both.
+func dozens() (all []wish) {
+	for i := range 24 {
+		pool := []string{"blue", "red"}[i%2]
+		all = append(all, wish{"pay", fmt.Sprintf("s%d", i), []string{pool}, uint16(31080 + i%2), i%4 == 3})
+	}
+	return all
+}
+
 // machine is a node of a remote cluster, as it really is.
 type machine struct {
 	inventory.Node
+	number int
 	// silent and dead say how its workloads answer, by port; 0 is every port.
 	silent, dead map[uint16]bool
 	// since is when it or one of its workloads last changed.
@@ -70,13 +80,14 @@ type machine struct {
 // cluster is a remote cluster and how its source behaves.
 type cluster struct {
 	name     string
+	subnet   string
+	allow    map[string]string // ports by namespace
 	machines []*machine
 	// trouble is what its source does until a time.
 	trouble string
 	until   time.Time
 	// truncated is until when it was truncated last.
 	truncated time.Time
-	changed   chan struct{}
 }
 
 // What a source does.
@@ -96,8 +107,14 @@ type world struct {
 	mu       sync.Mutex
 	made     int
 	clusters map[string]*cluster
-	files    map[string]string
-	set      documents.Set
+	wishes   []wish
+	// Documents are what the platform and the teams mean, should what the files then say, and files
+	// what they say.
+	controllertest.Documents[part]
+	should, files map[string]string
+	// pools are all that there ever were.
+	pools map[string]source
+	set   documents.Set
 	// carrier is nil where a folder has the documents; inAPI are those of the API server.
 	carrier *carrier
 	inAPI   documents.Set
@@ -106,8 +123,12 @@ type world struct {
 	// rough is until when a Service is not there, or its slices may have another port.
 	rough   map[string]time.Time
 	process *process
-	// seen is what was published at the last look, by Service.
-	seen   map[string]map[netip.Addr]inventory.State
+	// known are the pools that this process has read a document of.
+	known map[string]bool
+	// named is since when the documents name what a Service may have, seen what was published at the
+	// last look.
+	named  map[string]map[netip.Addr]time.Time
+	seen   map[string]map[netip.Addr]shown
 	oracle controllertest.Oracle
 	trace  []string
 	broken string
@@ -120,72 +141,36 @@ type process struct {
 	ended chan struct{}
 }
 
+// newWorld is a world of two clusters. In every fourth one there are dozens of Services.
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
-		seed: seed, t: t, clusters: make(map[string]*cluster), files: make(map[string]string),
-		edited: make(chan struct{}, 1), rough: make(map[string]time.Time), seen: make(map[string]map[netip.Addr]inventory.State), begun: time.Now(),
+		seed: seed, t: t, wishes: wishes, Documents: controllertest.NewDocuments[part](), files: make(map[string]string), pools: make(map[string]source),
+		edited: make(chan struct{}, 1), rough: make(map[string]time.Time), named: make(map[string]map[netip.Addr]time.Time), seen: make(map[string]map[netip.Addr]shown), begun: time.Now(),
 		oracle: controllertest.Oracle{Joins: settled, Leaves: settled},
+		clusters: map[string]*cluster{
+			"blue": {name: "blue", subnet: "10.1.0.0/16", allow: map[string]string{"shop": "30080-30081", "pay": "31080-31081"}},
+			"red":  {name: "red", subnet: "10.2.0.0/16", allow: map[string]string{"blog": "30082", "pay": "31080-31081"}},
+		},
 	}
 	if w.local = newLocal(w); seed%2 == 0 {
 		w.carrier = newCarrier()
 	}
+	if seed%4 == 3 {
+		w.wishes = slices.Concat(wishes, dozens())
+	}
 	for _, name := range []string{"blue", "red"} {
-		c := &cluster{name: name, changed: make(chan struct{}, 1)}
-		w.clusters[name] = c
+		c := w.clusters[name]
+		w.Pools[name] = part{c, 1, 0}
 		for range 4 + w.dice(name).IntN(4) {
 			w.join(c)
 		}
 	}
-	for _, each := range wishes {
-		w.local.create(each)
+	for _, of := range w.wishes {
+		w.Bindings[of.key().String()] = controllertest.Binding{Pools: of.pools}
+		w.local.create(of)
 	}
-	for name, text := range sound() {
-		w.files[name] = text
-	}
-	w.read()
+	w.write()
 	return w
-}
-
-// sound are the documents as they should be, by file.
-func sound() map[string]string {
-	files := map[string]string{
-		"blue.yaml": poolText("blue", "10.1.0.0/16", map[string]string{"shop": "30080-30081", "pay": "31080-31081"}),
-		"red.yaml":  poolText("red", "10.2.0.0/16", map[string]string{"blog": "30082", "pay": "31080-31081"}),
-	}
-	for _, each := range wishes {
-		if !each.annotated {
-			files[each.namespace+"-"+each.service+".yaml"] = bindingText(each)
-		}
-	}
-	return files
-}
-
-func poolText(name, subnet string, allow map[string]string) string {
-	text := fmt.Sprintf("apiVersion: %s\nkind: EndpointPool\nmetadata: {name: %s}\nspec:\n  source: {static: {nodes: [{name: none, addresses: [10.1.0.1]}]}}\n  subnets: [%s]\n  pollInterval: %s\n  allow:\n",
-		v1alpha1.GroupVersion(), name, subnet, pollInterval)
-	for _, namespace := range slices.Sorted(maps.Keys(allow)) {
-		text += fmt.Sprintf("  - {namespaces: [%s], ports: [%q]}\n", namespace, allow[namespace])
-	}
-	return text
-}
-
-func bindingText(of wish) string {
-	return fmt.Sprintf("apiVersion: %s\nkind: EndpointBinding\nmetadata: {name: %s, namespace: %s}\nspec:\n  pools: [{name: %s}]\n  ports: [{port: %d}]\n",
-		v1alpha1.GroupVersion(), of.service, of.namespace, strings.Join(of.pools, "}, {name: "), of.port)
-}
-
-// read folds the files into the documents in effect. The lock is held.
-func (w *world) read() {
-	if w.carrier != nil {
-		w.readObjects()
-		return
-	}
-	var folder documents.Folder
-	for _, name := range slices.Sorted(maps.Keys(w.files)) {
-		folder.Files = append(folder.Files, documents.File{Name: name, Data: []byte(w.files[name])})
-	}
-	w.set = documents.Advance(w.set, folder)
-	leave(w.edited)
 }
 
 // Set and Changed are controller.Documents.
@@ -201,26 +186,26 @@ func (w *world) Changed() <-chan struct{} { return w.edited }
 func (w *world) join(c *cluster) *machine {
 	w.made++
 	prefix := map[string]byte{"blue": 1, "red": 2}[c.name]
-	m := &machine{since: time.Now(), silent: make(map[uint16]bool), dead: make(map[uint16]bool)}
+	m := &machine{number: w.made, since: time.Now(), silent: make(map[uint16]bool), dead: make(map[uint16]bool)}
 	m.Node = inventory.Node{
 		ID: fmt.Sprintf("id-%d", w.made), Name: fmt.Sprintf("%s-%d", c.name, w.made), Ready: true, Worker: true,
 		Addresses: []netip.Addr{netip.AddrFrom4([4]byte{10, prefix, byte(w.made >> 8), byte(w.made)})},
 	}
 	c.machines = append(c.machines, m)
-	leave(c.changed)
+	w.tell(c)
 	return m
 }
 
 // Read implements pool.Source.
 func (s source) Read(ctx context.Context) ([]inventory.Node, error) {
-	w, c := s.w, s.c
+	w, c := s.w, s.part.cluster
 	w.mu.Lock()
 	trouble := c.trouble
 	if time.Now().After(c.until) {
 		trouble = ""
 	}
 	var nodes []inventory.Node
-	for i, m := range c.machines {
+	for i, m := range s.part.machines() {
 		if trouble == "" || trouble == sourceTruncated && i == 0 {
 			nodes = append(nodes, m.Node)
 		}
@@ -235,13 +220,25 @@ func (s source) Read(ctx context.Context) ([]inventory.Node, error) {
 	case sourcePanics:
 		panic("a defect of the source of " + c.name)
 	}
-	time.Sleep(w.dice("read", c.name).odd())
+	time.Sleep(w.dice("read", s.pool).odd())
 	return nodes, nil
 }
 
+// source is that of a pool.
 type source struct {
-	w *world
-	c *cluster
+	w       *world
+	pool    string
+	part    part
+	changed chan struct{}
+}
+
+// tell tells the sources of a cluster that something changed. The lock is held.
+func (w *world) tell(c *cluster) {
+	for _, name := range slices.Sorted(maps.Keys(w.pools)) {
+		if s := w.pools[name]; s.part.cluster == c {
+			leave(s.changed)
+		}
+	}
 }
 
 // prober checks one port of the machines of every cluster.
@@ -254,7 +251,7 @@ type prober struct {
 func (p prober) Check(ctx context.Context, addr netip.Addr) inventory.Result {
 	r := inventory.Result{Address: addr, At: time.Now()}
 	p.w.mu.Lock()
-	if !p.w.mayUse("blue", addr, p.port) && !p.w.mayUse("red", addr, p.port) { // pools share checks
+	if !p.w.clusters["blue"].allows(addr, p.port) && !p.w.clusters["red"].allows(addr, p.port) { // pools share checks
 		p.w.breach("%s port %d is checked, which no pool has", addr, p.port)
 	}
 	m := p.w.at(addr)
@@ -284,8 +281,8 @@ func (m *machine) works(port uint16) bool {
 	return m != nil && !m.dead[0] && !m.dead[port] && !m.silent[0] && !m.silent[port]
 }
 
-// pool is the one that has the machine.
-func (m *machine) pool() string {
+// cluster is the one that has the machine.
+func (m *machine) cluster() string {
 	name, _, _ := strings.Cut(m.Name, "-")
 	return name
 }
@@ -302,12 +299,11 @@ func (w *world) at(addr netip.Addr) *machine {
 	return nil
 }
 
-// mayUse reports whether any namespace may use the port of the pool, and the pool has
+// allows reports whether any namespace may use the port of the pools of the cluster, and these have
 // the address. The documents of this world only ever forbid what they always forbade.
-func (w *world) mayUse(pool string, addr netip.Addr, port uint16) bool {
-	subnet := map[string]string{"blue": "10.1.0.0/16", "red": "10.2.0.0/16"}[pool]
-	ports := map[string][]uint16{"blue": {30080, 30081, 31080, 31081}, "red": {30082, 31080, 31081}}[pool]
-	return netip.MustParsePrefix(subnet).Contains(addr) && slices.Contains(ports, port)
+func (c *cluster) allows(addr netip.Addr, port uint16) bool {
+	ports := map[string][]uint16{"blue": {30080, 30081, 31080, 31081}, "red": {30082, 31080, 31081}}[c.name]
+	return netip.MustParsePrefix(c.subnet).Contains(addr) && slices.Contains(ports, port)
 }
 
 // start starts the program. The lock is not held.
@@ -315,10 +311,12 @@ func (w *world) start() {
 	server, err := controller.New(controller.Options{
 		Documents: w, Watch: func(ctx context.Context) error { <-ctx.Done(); return nil }, Hub: w.local.hub(),
 		Supply: func(pool *v1alpha1.EndpointPool) (controller.Supply, error) {
-			c := w.clusters[pool.Name]
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			s := w.pools[pool.Name]
 			return controller.Supply{
 				Make: func() (controller.Origin, error) {
-					return controller.Origin{Source: source{w, c}, Changed: c.changed}, nil
+					return controller.Origin{Source: s, Changed: s.changed}, nil
 				},
 				Rules: filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix(pool.Spec.Subnets[0])}}, PollInterval: pollInterval, Timeout: 3 * time.Second,
 			}, nil
@@ -339,7 +337,7 @@ func (w *world) start() {
 		_ = server.Run(ctx)
 	}()
 	w.mu.Lock()
-	w.process = p
+	w.process, w.known = p, make(map[string]bool)
 	w.oracle.Begin()
 	w.mu.Unlock()
 }
