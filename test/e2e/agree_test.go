@@ -79,7 +79,8 @@ func TestTheSourceIONOSAndTheScriptYieldTheSameSlice(t *testing.T) {
 	if strings.Contains(ionos, "10.0.0.200") || strings.Contains(ionos, "192.168") {
 		t.Errorf("got an address that is not a node's own on the private LAN in\n%s", ionos)
 	}
-	if got := w.command(append([]string{"SOURCE_KIND=ionos"}, common...), "check"); got.code != 0 || strings.Contains(got.stdout+got.stderr, token) {
-		t.Errorf("check: got %+v, want status 0 and no token", got)
+	if got := w.command(append([]string{"SOURCE_KIND=ionos"}, common...), "check"); got.code != 0 || strings.Contains(got.stdout+got.stderr, token) ||
+		!strings.Contains(got.stdout, "the Nodes have other addresses in the remote cluster than "+w.nodes[0].Name) {
+		t.Errorf("check: got %+v, want status 0, no token, and what kube-proxy does with the addresses", got)
 	}
 }

@@ -44,20 +44,30 @@ func (r reach) source(pool *v1alpha1.EndpointPool) (preflight.Origin, error) {
 	if made.cloud != nil {
 		out.Warnings = made.cloud.Warnings
 	}
-	out.Read = made.readBeside
+	var own []inventory.Node
+	out.Read = func(ctx context.Context) (nodes []inventory.Node, err error) {
+		nodes, own, err = made.readBeside(ctx)
+		return nodes, err
+	}
+	if made.cloud != nil && made.remote != nil {
+		out.Own = func() []inventory.Node { return own }
+	}
 	return out, nil
 }
 
-// readBeside reads the source once, while what has to run beside it does.
-func (o origin) readBeside(ctx context.Context) (nodes []inventory.Node, err error) {
+// readBeside reads the source once, while what has to run beside it does, and the nodes as
+// the remote cluster reports them.
+func (o origin) readBeside(ctx context.Context) (nodes, own []inventory.Node, err error) {
 	var failed error
 	err = beside(ctx, func(ctx context.Context) (err error) {
-		nodes, err = o.Read(ctx)
+		if nodes, err = o.Read(ctx); err == nil && o.remote != nil {
+			own, err = o.remote.Read(ctx)
+		}
 		return err
 	}, func(ctx context.Context) {
 		if o.run != nil {
 			failed = o.run(ctx)
 		}
 	})
-	return nodes, cmp.Or(err, failed)
+	return nodes, own, cmp.Or(err, failed)
 }

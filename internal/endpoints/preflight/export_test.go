@@ -11,6 +11,7 @@ var (
 	JudgeToken      = judgeToken
 	JudgeRead       = judgeRead
 	JudgeNodes      = judgeNodes
+	JudgeNodePorts  = judgeNodePorts
 	JudgeProbes     = judgeProbes
 	JudgeService    = judgeService
 	JudgeSlices     = judgeSlices

@@ -17,8 +17,9 @@ const (
 	SourceRight  ID = "source-right"
 	SourceExpiry ID = "source-credential"
 
-	NodesUsable ID = "nodes-usable"
-	NodesNode   ID = "nodes-node"
+	NodesUsable   ID = "nodes-usable"
+	NodesNode     ID = "nodes-node"
+	NodesNodePort ID = "nodes-nodeport"
 
 	APIReachable ID = "api-reachable"
 	APIExpiry    ID = "api-credential"

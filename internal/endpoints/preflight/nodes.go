@@ -1,7 +1,10 @@
 package preflight
 
 import (
+	"fmt"
+	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
@@ -55,4 +58,28 @@ func nodeResult(reason inventory.Reason, usable bool) Result {
 		return Skip
 	}
 	return Fail
+}
+
+// judgeNodePorts names the addresses that the nodes do not have in their own cluster: whether
+// kube-proxy opens NodePorts there is up to its mode.
+func judgeNodePorts(candidates []inventory.Candidate, own []inventory.Node) []Check {
+	const shown = 10
+	addresses := make(map[string][]netip.Addr, len(own))
+	for _, n := range own {
+		addresses[n.Name] = n.Addresses
+	}
+	var foreign []string
+	for _, c := range candidates {
+		if has := addresses[c.Node.Name]; len(has) > 0 && !slices.Contains(has, c.Address) {
+			foreign = append(foreign, c.Node.Name+" "+c.Address.String())
+		}
+	}
+	if len(foreign) == 0 {
+		return nil
+	}
+	named := strings.Join(foreign[:min(len(foreign), shown)], ", ")
+	if more := len(foreign) - shown; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	return []Check{NodesNodePort.warn("NodePorts", "the Nodes have other addresses in the remote cluster than %s; there kube-proxy in nftables mode, the default from Kubernetes 1.40, refuses NodePorts unless its nodePortAddresses names the subnet", named)}
 }

@@ -19,8 +19,8 @@ type pool struct {
 	document   *v1alpha1.EndpointPool
 	origin     Origin
 	candidates []inventory.Candidate
-	// nodes is how many the source lists.
-	nodes  int
+	// nodes are those that the source lists.
+	nodes  []inventory.Node
 	checks []Check
 	// skipped says that it was not looked at.
 	skipped bool
@@ -74,8 +74,11 @@ func (l *look) read(ctx context.Context, p *pool) error {
 		return err
 	}
 	filtered := filter.Apply(nodes, p.origin.Rules)
-	p.nodes, p.candidates = len(nodes), filtered.Candidates
+	p.nodes, p.candidates = nodes, filtered.Candidates
 	p.checks = append(p.checks, judgeNodes(len(nodes), slices.SortedStableFunc(slices.Values(filtered.Decisions), inventory.CompareDecisions))...)
+	if p.origin.Own != nil {
+		p.checks = append(p.checks, judgeNodePorts(p.candidates, p.origin.Own())...)
+	}
 	return nil
 }
 

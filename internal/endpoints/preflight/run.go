@@ -49,6 +49,9 @@ type Origin struct {
 	// without a cloud.
 	Read     func(context.Context) ([]inventory.Node, error)
 	Warnings func() []string
+	// Own are the nodes as their own cluster reports them, after Read; nil where no other
+	// says what their addresses are.
+	Own func() []inventory.Node
 	// Remote is the way to the API server of the nodes; nil where none is asked.
 	Remote kube.Way
 	// Secrets must not appear in the report, whatever text repeats them.
@@ -118,7 +121,7 @@ func (l *look) resolve() {
 	in.Now, in.Complete, in.Unread, in.Namespaces = time.Now(), true, make(map[string]bool), l.labels
 	in.Nodes = make(map[string]int)
 	for _, p := range l.pools {
-		in.Nodes[p.document.Name] = p.nodes
+		in.Nodes[p.document.Name] = len(p.nodes)
 	}
 	in.Health = func(assign.Group) (assign.Health, bool) { return assign.Health{}, false }
 	in.Stored = func(assign.Key, string) (assign.Count, bool) { return assign.Count{}, false }
