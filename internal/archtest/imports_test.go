@@ -64,7 +64,7 @@ var allowed = map[string]struct {
 	"internal/endpoints/preflight":      {append(of("transport", "endpoints/inventory", "settings", "settings/naming", "endpoints/documents", "endpoints/assign", "endpoints/filter", "endpoints/publish", "kube"), "api/v1alpha1"), "it looks at everything once and judges it; the ways to it come from outside"},
 	"internal/endpoints/controller":     {append(of("transport", "endpoints/inventory", "endpoints/documents", "endpoints/assign", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/publish", "settings/naming", "endpoints/pool", "endpoints/writer", "endpoints/explain"), "api/v1alpha1"), "it starts and ends what package assign says; sources and checks come from outside"},
 	"internal/endpoints/cli": {append(of("endpoints/inventory", "system", "transport", "settings", "commandline", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/publish",
-		"endpoints/source", "endpoints/source/ionos", "endpoints/source/kubernetes",
+		"endpoints/source", "endpoints/source/ionos", "endpoints/source/kubernetes", "endpoints/placement",
 		"endpoints/store", "endpoints/store/cluster", "kube", "endpoints/pool", "endpoints/writer", "kube/lease", "endpoints/report", "endpoints/metrics", "endpoints/events", "endpoints/page", "endpoints/documents", "endpoints/documents/environment", "endpoints/documents/folder", "endpoints/documents/apiserver", "endpoints/assign", "endpoints/controller", "endpoints/explain", "endpoints/preflight", "settings/naming"), "api/v1alpha1"), "it is the only package that knows every adapter"},
 
 	"api/fleet/v1alpha1": {nil, "it is for other programs too, which get the types of Kubernetes with it and nothing else"},

@@ -7,6 +7,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/placement"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/preflight"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
@@ -40,6 +41,13 @@ func (r reach) source(pool *v1alpha1.EndpointPool) (preflight.Origin, error) {
 	}
 	if made.remote != nil {
 		out.Remote = remoteWay(from, r.metrics)
+		reader, err := placement.New(placement.Options{Way: out.Remote})
+		if err != nil {
+			return out, err
+		}
+		out.Follow = func(ctx context.Context, remotes []inventory.RemoteService) map[inventory.RemoteService]preflight.Placed {
+			return followed(ctx, reader, remotes)
+		}
 	}
 	if made.cloud != nil {
 		out.Warnings = made.cloud.Warnings
@@ -53,6 +61,23 @@ func (r reach) source(pool *v1alpha1.EndpointPool) (preflight.Origin, error) {
 		out.Own = func() []inventory.Node { return own }
 	}
 	return out, nil
+}
+
+// followed reads where the Pods of remote Services are.
+func followed(ctx context.Context, reader *placement.Reader, remotes []inventory.RemoteService) map[inventory.RemoteService]preflight.Placed {
+	found := make(map[inventory.RemoteService]preflight.Placed)
+	_ = beside(ctx, func(ctx context.Context) error {
+		var followers []*placement.Follower
+		for _, remote := range remotes {
+			followers = append(followers, reader.Follow(ctx, remote))
+		}
+		for i, f := range followers {
+			is, err := f.Await(ctx)
+			found[remotes[i]] = preflight.Placed{Placement: is, Err: err, Owner: f.Owner}
+		}
+		return nil
+	}, func(ctx context.Context) { _ = reader.Run(ctx) })
+	return found
 }
 
 // readBeside reads the source once, while what has to run beside it does, and the nodes as

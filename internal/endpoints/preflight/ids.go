@@ -20,6 +20,7 @@ const (
 	NodesUsable   ID = "nodes-usable"
 	NodesNode     ID = "nodes-node"
 	NodesNodePort ID = "nodes-nodeport"
+	NodesRemote   ID = "nodes-remote-service"
 
 	APIReachable ID = "api-reachable"
 	APIExpiry    ID = "api-credential"

@@ -22,6 +22,8 @@ type pool struct {
 	// nodes are those that the source lists.
 	nodes  []inventory.Node
 	checks []Check
+	// placed is where the Pods of the remote Services are that its groups follow.
+	placed map[inventory.RemoteService]Placed
 	// skipped says that it was not looked at.
 	skipped bool
 }
@@ -123,16 +125,17 @@ func (l *look) probe(ctx context.Context) []Check {
 
 func (l *look) probeGroup(ctx context.Context, p *pool, g assign.Group) []Check {
 	const subject = "health checks"
+	candidates, left := p.onNodes(g)
 	switch {
 	case g.Check.Mode == v1alpha1.HealthCheckNone:
 		return []Check{ProbesAddress.skip(subject, "HEALTH_CHECK_MODE=off")}
-	case len(p.candidates) == 0:
-		return []Check{ProbesAddress.skip(subject, "there is no endpoint to check")}
+	case len(candidates) == 0:
+		return append(left, ProbesAddress.skip(subject, "there is no endpoint to check"))
 	}
 	check := l.Checker(p.document, g.Check)
-	results := make([]inventory.Result, len(p.candidates))
-	each(transport.SocketShare(l.Config.Health.Concurrency), p.candidates, func(i int, c inventory.Candidate) {
+	results := make([]inventory.Result, len(candidates))
+	each(transport.SocketShare(l.Config.Health.Concurrency), candidates, func(i int, c inventory.Candidate) {
 		results[i] = check(ctx, c.Address)
 	})
-	return judgeProbes(p.candidates, results)
+	return append(judgeProbes(candidates, results), left...)
 }

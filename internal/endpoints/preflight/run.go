@@ -52,6 +52,8 @@ type Origin struct {
 	// Own are the nodes as their own cluster reports them, after Read; nil where no other
 	// says what their addresses are.
 	Own func() []inventory.Node
+	// Follow reads where the Pods of remote Services are; nil where none can be followed.
+	Follow func(context.Context, []inventory.RemoteService) map[inventory.RemoteService]Placed
 	// Remote is the way to the API server of the nodes; nil where none is asked.
 	Remote kube.Way
 	// Secrets must not appear in the report, whatever text repeats them.
@@ -100,11 +102,12 @@ func Run(ctx context.Context, o Options) Report {
 		secrets = l.local.secrets
 	}
 	l.resolve()
+	followed := l.follow(ctx)
 	checks := slices.Concat(unusual(l.Config, l.InPod), judgeDocuments(l.Documents), local, l.runKubectl(ctx))
 	for _, p := range l.pools {
 		checks, secrets = append(checks, l.ofPool(p)...), append(secrets, p.origin.Secrets...)
 	}
-	checks = slices.Concat(checks, l.judgeServices(), l.probe(ctx))
+	checks = slices.Concat(checks, followed, l.judgeServices(), l.probe(ctx))
 	return NewReport(hide(o.chosen(checks), secrets))
 }
 
