@@ -87,9 +87,12 @@ func (m Memory) published() (most int) {
 	return most
 }
 
-// leavesOut reports whether an endpoint serves that the newest placement does not name, as far as
+// leavesOut reports whether an endpoint serves that a rejected placement does not name, as far as
 // is known.
 func (p placing) leavesOut(m Memory) bool {
+	if p.rejected.IsZero() {
+		return false
+	}
 	serves := func(m *member) bool { return m.State.Serves() && (p.lacks(m.node) || !m.node.Known()) }
 	return slices.ContainsFunc(m.pools[ipv4].members, serves) || slices.ContainsFunc(m.pools[ipv6].members, serves)
 }
@@ -140,7 +143,7 @@ func (p placing) judge(serve bool, now time.Time, policy Policy) placing {
 	if p.newest == nil {
 		return p
 	}
-	if !p.rejected.IsZero() && serve && (!policy.HealthOff || now.Sub(p.rejected) < incompleteFor) {
+	if serve && (!policy.HealthOff || now.Sub(p.rejected) < incompleteFor) {
 		p.heldUntil = now.Add(policy.DrainPeriod)
 	}
 	if p.rejected.IsZero() || now.After(p.heldUntil) {
@@ -203,15 +206,14 @@ func (m *member) unplace(before *member, p placing, now time.Time) {
 	m.unproved = m.unproved || !p.spares
 }
 
-// place notes whether a ready Pod is on the node of a candidate, and since when it is named again or
-// for the first time.
+// place notes whether a ready Pod is on the node of a candidate, and when that became so.
 func (c *candidate) place(m *member, old *candidate, p placing, now time.Time) {
 	c.podless = p.lacks(c.Node)
 	if old != nil {
 		c.placedAt = old.placedAt
 	}
 	fresh := m == nil && old == nil && p.newest != nil
-	if !c.podless && (fresh || old != nil && old.podless || m != nil && m.standing == unplaced) {
+	if !c.podless && (fresh || old != nil && old.podless) {
 		c.placedAt = now
 	}
 }

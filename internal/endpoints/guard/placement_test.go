@@ -109,6 +109,7 @@ func TestContract234EndpointsWithoutAPodDrainAndGo(t *testing.T) {
 	l.want("a=draining b=ready c=ready")
 	l.refuse("a")
 	l.want("b=ready c=ready")
+	l.wantReason("a", inventory.NoPod, "no ready Pod is on node node-a", "HEALTH_CHECK_FALL=3", "removed")
 	l.wantMode("Publish")
 }
 
@@ -135,9 +136,7 @@ func TestContract234PlacedAgainItCountsAfterAPass(t *testing.T) {
 	t.Run("it is checked fast for FALL intervals", func(t *testing.T) {
 		l := *l
 		l.TB = t
-		urgent := func() bool {
-			return slices.Contains(l.verdict.Watch, guard.Watch{Address: addr("d"), Urgent: true})
-		}
+		urgent := func() bool { return l.urgent("d") }
 		l.place("a b c d")
 		if l.refuse("d"); !urgent() {
 			t.Error("a node that was just named is not checked fast")
@@ -150,15 +149,48 @@ func TestContract234PlacedAgainItCountsAfterAPass(t *testing.T) {
 			t.Error("after FALL intervals it is still checked fast")
 		}
 	})
+	t.Run("or until it has passed RISE times", func(t *testing.T) {
+		l := newLab(t)
+		l.placement = placing("a b")
+		l.read(eight)
+		if l.refuse("a"); !l.urgent("a") {
+			t.Error("a node of the first placement is not checked fast")
+		}
+		if l.pass("a a"); l.urgent("a") {
+			t.Error("one that passes is checked fast")
+		}
+	})
 	t.Run("silence of it does not count before", func(t *testing.T) {
 		l := following(t, eight, "a b c d")
 		l.place("a b")
-		l.silence("c c")
-		l.place("a b c d") // c still silent: of a, b and d one may be silent
-		l.silence("a a a c")
-		l.want("a=down b=ready c=down d=ready")
+		l.silence("c c d d")
+		l.place("a b c d") // of a and b one may be silent
+		l.silence("a a a")
+		l.want("a=down b=ready c=ready d=ready")
 		l.wantMode("Publish")
 	})
+	t.Run("unless a rejected placement left it out", func(t *testing.T) {
+		l := following(t, eight, "a b c d")
+		l.silence("a b")
+		l.place("")
+		l.place("a b c d")
+		l.silence("a b c a b c a b c")
+		l.want("a=ready b=ready c=ready d=ready")
+		l.wantMode("Hold ProbesSilent")
+	})
+	t.Run("and it makes no inventory acceptable", func(t *testing.T) {
+		l := following(t, "a b c d", "a b c d")
+		l.place("a b")
+		l.silence("c c d d")
+		l.place("a b c d")
+		l.read("c d")
+		l.wantMode("Hold TooManyRemovals")
+	})
+}
+
+// urgent reports whether a backend is checked fast.
+func (l *lab) urgent(name string) bool {
+	return slices.Contains(l.verdict.Watch, guard.Watch{Address: addr(name), Urgent: true})
 }
 
 // TestContract235TwoRolloutsNeverHold is what was measured behind externalTrafficPolicy: Local
@@ -357,6 +389,10 @@ func TestContract235AnIncompletePlacementWaitsForTheInventory(t *testing.T) {
 		l.wait(time.Minute)
 		l.read("a b c d")
 		l.want("a=draining b=ready c=ready")
+		l.wait(30*time.Second - 1) // it drains since now, not since it has no Pod
+		l.want("a=draining b=ready c=ready")
+		l.wait(1)
+		l.want("b=ready c=ready")
 	})
 	t.Run("but not for longer than 5 min", func(t *testing.T) {
 		l := *l
@@ -409,14 +445,16 @@ func TestContract235ARestartTrustsNoPlacementMoreThanBefore(t *testing.T) {
 	t.Run("in the middle of a rollout it goes on", func(t *testing.T) {
 		l := newLab(t)
 		l.drains = map[netip.Addr]time.Time{addr("a"): l.now.Add(-20 * time.Second)}
-		l.restart("a=draining b=ready c=ready d=ready")
-		l.placement = placing("b c d")
+		l.drains[addr("b")] = l.drains[addr("a")]
+		l.restart("a=draining b=draining c=ready d=ready")
+		l.policy.MaxRemovalPercent = 34
+		l.placement = placing("c d")
 		l.read(eight)
 		l.pass("a b c d")
-		l.pass("b c d")
-		l.want("a=draining b=ready c=ready d=ready")
+		l.pass("c d")
+		l.want("a=draining b=draining c=ready d=ready")
 		l.wait(10 * time.Second)
-		l.want("b=ready c=ready d=ready")
+		l.want("c=ready d=ready")
 	})
 }
 
@@ -433,6 +471,30 @@ func TestContract235InventoriesAndPlacementsAreJudgedApart(t *testing.T) {
 		l.wantMode("Publish")
 		l.wait(10 * time.Second)
 		l.want(ready(letters(6)))
+	})
+	t.Run("what has no Pod does not count", func(t *testing.T) {
+		l := following(t, "a b c d e f g h i", "a b c")
+		l.place("d e f")
+		l.pass("d e f d e f")
+		l.place("g h i")
+		l.pass("g h i g h i")
+		l.want("a=draining b=draining c=draining d=draining e=draining f=draining g=ready h=ready i=ready")
+		l.read("g h i")
+		if got := l.verdict.Memory.RejectedFor(); got != "" {
+			t.Errorf("the inventory is rejected for %s", got)
+		}
+		l.wait(30 * time.Second)
+		l.want("g=ready h=ready i=ready")
+	})
+	t.Run("an address that another node has now is not kept", func(t *testing.T) {
+		l := following(t, letters(10), letters(10))
+		l.place("b c d e f g h i j")
+		read := reading("j")
+		read.Ineligible, read.Placement = candidates("a@other"), placing("j")
+		l.decide(&read)
+		l.wantMode("Hold TooManyRemovals")
+		l.wait(30 * time.Second)
+		l.want(strings.TrimPrefix(ready(letters(10)), "a=ready "))
 	})
 	t.Run("a rejected one gives them nothing", func(t *testing.T) {
 		l := *l
@@ -490,7 +552,7 @@ func TestContract234WithoutHealthChecks(t *testing.T) {
 		{"for an hour", func(l *lab) { l.wait(time.Hour); l.wait(time.Hour) }, "b=ready c=ready d=ready"},
 		{"one of three", func(l *lab) { l.place("b c d"); l.place("d") }, "b=ready c=ready d=ready"},
 		{"for 4 min", func(l *lab) { l.wait(4 * time.Minute) }, "b=ready c=ready d=ready"},
-		{"for longer", func(l *lab) { l.wait(time.Minute) }, "b=draining c=draining d=ready"},
+		{"for longer, and a drain period", func(l *lab) { l.wait(time.Minute) }, "b=draining c=draining d=ready"},
 	})
 }
 
@@ -510,4 +572,60 @@ func TestContract234PolicyOfTheRemoteServiceChanges(t *testing.T) {
 	if l.verdict.Placement != (guard.Placement{}) {
 		t.Errorf("got %+v told of a Service that forwards from every node", l.verdict.Placement)
 	}
+}
+
+func TestContract235WithoutHealthChecksSomethingIsInItsPlace(t *testing.T) {
+	l := newLab(t)
+	l.policy.HealthOff, l.placement = true, placing("a b c")
+	l.read(eight)
+	l.place("a! b! c!")
+	l.want("a=ready b=ready c=ready")
+	l.place("c a! b!")
+	l.want("a=draining b=draining c=ready")
+	t.Run("that stays", func(t *testing.T) {
+		l := newLab(t)
+		l.policy.HealthOff, l.placement = true, placing("a b")
+		l.read("a b")
+		l.place("a")
+		l.read("a! b")
+		l.wait(time.Minute)
+		l.want("b=ready")
+	})
+}
+
+func TestContract235WhatStrangersAreNamedRejectsNoLaterPlacement(t *testing.T) {
+	l := following(t, letters(10), letters(10))
+	l.place("k l m n o p q r s t u v w x y z ka la ma na oa pa")
+	l.wantReason("a", inventory.PlacementRejected)
+	l.place(letters(9))
+	l.want(ready(letters(9)) + " j=draining")
+}
+
+func TestContract235TimeAloneIsWaitedFor(t *testing.T) {
+	l := following(t, letters(10), letters(10))
+	l.policy.DrainPeriod = 5 * time.Second
+	rejected := l.now
+	next := func(want time.Duration) {
+		t.Helper()
+		if got := l.verdict.Next.Sub(rejected); got != want {
+			t.Errorf("got the next decision after %s, want %s", got, want)
+		}
+	}
+	l.place("a")
+	next(5*time.Second + 1)
+	l.wait(5*time.Second + 1)
+	next(10*time.Second + 2)
+	l.refuse("b b b c c c d d d e e e f f f g g g h h h i i i j j j")
+	l.wait(4 * time.Second)
+	next(10*time.Second + 2)
+	l.wait(time.Second + 1)
+	l.want("a=ready")
+	l.wantTold("")
+	l.place("")
+	rejected = l.now
+	l.refuse("a a a")
+	l.wait(10 * time.Second)
+	next(30 * time.Second)
+	l.wait(20 * time.Second)
+	l.wantTold(inventory.PlacementRejected)
 }
