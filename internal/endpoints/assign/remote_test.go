@@ -17,9 +17,9 @@ func followable(name string, namespaces []string, remote ...string) v1alpha1.End
 	return p
 }
 
-// following is a binding of one pool that follows far/web, or another remote Service.
-func following(name, pool, remote string) v1alpha1.EndpointBinding {
-	b := binding(name, pool)
+// following is a binding of the pool blue that follows a remote Service.
+func following(name, remote string) v1alpha1.EndpointBinding {
+	b := binding(name, "blue")
 	namespace, service, _ := strings.Cut(remote, "/")
 	b.Spec.Pools[0].RemoteService = &v1alpha1.RemoteServiceReference{Namespace: namespace, Name: service}
 	return b
@@ -35,7 +35,7 @@ func at(pool string, port uint16, remote string) assign.Group {
 // followed is a world in which shop/web follows far/web by the pool blue.
 func followed(t *testing.T) *world {
 	w := newWorld(t, followable("blue", []string{"shop"}, "far"))
-	w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{following("shop/web", "blue", "far/web")}, []assign.Service{service("shop/web", 30080)}
+	w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{following("shop/web", "far/web")}, []assign.Service{service("shop/web", 30080)}
 	return w.after(0)
 }
 
@@ -68,7 +68,7 @@ func TestContract237OnlyARemoteNamespaceThatThePoolAllowsIsFollowed(t *testing.T
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, c.pool)
-			w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{following("shop/web", "blue", "far/web")}, []assign.Service{service("shop/web", 30080)}
+			w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{following("shop/web", "far/web")}, []assign.Service{service("shop/web", 30080)}
 			switch w.after(0); {
 			case c.follow:
 				w.want("shop/web blue:30080 active").wantGroup(at("blue", 30080, "far/web"))
@@ -87,7 +87,7 @@ func TestContract237OnlyARemoteNamespaceThatThePoolAllowsIsFollowed(t *testing.T
 func TestContract237ARefusalSaysNothingOfTheRemoteService(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, followable("blue", []string{"shop"}, "far"))
-	w.in.Bindings = []v1alpha1.EndpointBinding{following("shop/a", "blue", "near/web"), following("shop/b", "blue", "near/other")}
+	w.in.Bindings = []v1alpha1.EndpointBinding{following("shop/a", "near/web"), following("shop/b", "near/other")}
 	w.in.Services = []assign.Service{service("shop/a", 30080), service("shop/b", 30080)}
 	w.in.Placed = func(g assign.Group) (int, bool) {
 		t.Errorf("asked for the Pods of %s", g.Remote)
@@ -107,9 +107,11 @@ func TestContract237VariablesNeedNoPermission(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, pool("blue", nil))
 	w.in.Variables = true
-	w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{following("shop/web", "blue", "far/web")}, []assign.Service{service("shop/web", 30080)}
+	w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{following("shop/web", "far/web")}, []assign.Service{service("shop/web", 30080)}
 	w.after(0).want("shop/web blue:30080 active").wantGroup(at("blue", 30080, "far/web"))
-	w.restart().after(0).want("shop/web blue:30080 active").wantGroup(at("blue", 30080, "far/web"))
+	w.in.Services[0] = service("shop/web", 30081)
+	w.unready[at("blue", 30081, "far/web")] = true
+	w.restart().after(0).want("shop/web blue:30080 active then blue:30081").wantGroup(at("blue", 30080, "far/web"))
 }
 
 func TestContract237EachPoolOfABindingFollowsItsOwnRemoteService(t *testing.T) {
@@ -134,8 +136,8 @@ func TestContract237EachPoolOfABindingFollowsItsOwnRemoteService(t *testing.T) {
 func TestContract237EachRemoteServiceIsAGroupOfItsOwn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, followable("blue", []string{"shop"}, "far"))
-	for name, remote := range map[string]string{"shop/a": "far/a", "shop/b": "far/b", "shop/c": "far/b"} {
-		w.in.Bindings, w.in.Services = append(w.in.Bindings, following(name, "blue", remote)), append(w.in.Services, service(name, 30080))
+	for name, remote := range map[string]string{"shop/a": "far/b", "shop/b": "far/a", "shop/c": "far/b"} {
+		w.in.Bindings, w.in.Services = append(w.in.Bindings, following(name, remote)), append(w.in.Services, service(name, 30080))
 	}
 	w.in.Bindings, w.in.Services = append(w.in.Bindings, binding("shop/d", "blue")), append(w.in.Services, service("shop/d", 30080))
 	got := w.after(0).plan.Groups()
@@ -153,7 +155,7 @@ func TestContract237AnotherRemoteServiceTakesOverWhenItIsReady(t *testing.T) {
 			w.in.Bindings[0] = binding("shop/web", "blue")
 			want := tcp("blue", 30080)
 			if remote != "" {
-				w.in.Bindings[0], want = following("shop/web", "blue", remote), at("blue", 30080, remote)
+				w.in.Bindings[0], want = following("shop/web", remote), at("blue", 30080, remote)
 			}
 			w.unready[want] = true
 			w.after(releaseAfter).want("shop/web blue:30080 active then blue:30080").wantGroup(at("blue", 30080, "far/web"))
@@ -183,7 +185,7 @@ func TestContract237ARevokedRemoteNamespaceLeaves(t *testing.T) {
 	w = followed(t)
 	w.in.Pools[0] = followable("blue", []string{"shop"}, "near")
 	w.after(0)
-	w.in.Bindings[0] = following("shop/web", "blue", "near/web")
+	w.in.Bindings[0] = following("shop/web", "near/web")
 	w.after(0).want("shop/web blue:30080 active").wantGroup(at("blue", 30080, "near/web"))
 }
 
@@ -211,9 +213,12 @@ func TestContract237TheLimitOfChecksCountsNodesWithAPod(t *testing.T) {
 	w := newWorld(t, followable("blue", []string{"shop"}, "far"))
 	w.in.Pools[0].Spec.Allow[0].MaxChecks = new(int32(25)) // of 10 nodes
 	for i, name := range []string{"shop/a", "shop/b", "shop/c", "shop/d"} {
-		w.in.Bindings, w.in.Services = append(w.in.Bindings, following(name, "blue", "far/"+name[5:])), append(w.in.Services, service(name, uint16(30000+i)))
+		w.in.Bindings, w.in.Services = append(w.in.Bindings, following(name, "far/"+name[5:])), append(w.in.Services, service(name, uint16(30000+i)))
 	}
-	w.after(0).want("shop/a blue:30000 active", "shop/b blue:30001 active").refused("shop/c blue LimitReached", "shop/d blue LimitReached")
+	for _, known := range []bool{false, true} { // more nodes with a Pod than the pool has are not checked
+		w.in.Placed = func(assign.Group) (int, bool) { return 1000, known }
+		w.restart().after(0).want("shop/a blue:30000 active", "shop/b blue:30001 active").refused("shop/c blue LimitReached", "shop/d blue LimitReached")
+	}
 	if got := w.plan.Refusals[0].Message; !strings.Contains(got, "would be 30, more than the 25 that the pool allows it") {
 		t.Errorf("got %q", got)
 	}
