@@ -228,7 +228,7 @@ func (l *loop) place(now time.Time) {
 	}
 	if p.Newest != before.Newest && l.inventory != nil {
 		again := *l.inventory
-		again.Scheduled = l.intake.inventory != nil && l.intake.inventory.Scheduled
+		again.Scheduled = false
 		l.join(again, now)
 		if l.intake.due(l.uncheckedMember, now) {
 			l.pass()

@@ -218,7 +218,11 @@ func TestContract53APlacementIsNotLostWhereDecidingPanics(t *testing.T) {
 		during(5 * time.Second)
 		part.want("1=ready 2=ready")
 		broken = false
+		reads := s.readCount()
 		part.until("1=draining 2=ready 3=ready")
+		if got := s.readCount(); got != reads {
+			t.Error("it was decided on with the next inventory only")
+		}
 	}, 1, 2, 3)
 }
 
