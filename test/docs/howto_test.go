@@ -19,7 +19,8 @@ helm install ionos-endpointslice-controller helm/ionos-endpointslice-controller 
 
 // node is the user whose rights the YAML blocks of the page give, with the paths
 // and the context of the page.
-const node = `kubectl -n kube-system create serviceaccount node-reader
+const node = `kubectl create namespace shop
+kubectl -n kube-system create serviceaccount node-reader
 token=$(kubectl -n kube-system create token node-reader)
 cp ~/.kube/config remote/kubeconfig
 kubectl config --kubeconfig remote/kubeconfig set-credentials node-reader --token="$token"
