@@ -97,5 +97,5 @@ func sample(v variable) string {
 var samples = map[string]string{
 	"ADMIN_ADDRESS": "127.0.0.1:9090", "STATIC_NODES": "sample=10.0.0.1", "INVENTORY_COMMAND_ENV": "SAMPLE",
 	"IONOS_API_URL": "https://api.example.com", "IONOS_CLUSTER_ID": datacenter, "IONOS_DATACENTER_ID": datacenter,
-	"HEALTH_CHECK_PATH": "/sample", "HEALTH_CHECK_EXPECTED_STATUS": "200-299",
+	"HEALTH_CHECK_PATH": "/sample", "REMOTE_SERVICE": "shop/web", "HEALTH_CHECK_EXPECTED_STATUS": "200-299",
 }

@@ -176,7 +176,7 @@ func TestTheChartIsASubchart(t *testing.T) {
 }
 
 func TestEveryVariableIsReachable(t *testing.T) {
-	given := map[string]string{"TARGET_PORT": "", "TARGET_PORTS": "http=8080", "STORE_KIND": "client-go"}
+	given := map[string]string{"SOURCE_KIND": "kubernetes", "TARGET_PORT": "", "TARGET_PORTS": "http=8080", "STORE_KIND": "client-go"}
 	one, many := map[string]string{}, map[string]string{}
 	for _, v := range variables(t) {
 		value, ok := given[v.name]
