@@ -45,7 +45,7 @@ type placing struct {
 	usable   bool
 	unlisted string
 	// recent are how many nodes others named within DrainPeriod, or did before rejected
-	// ones came.
+	// ones came; the most first.
 	recent []naming
 	// rejected is since when the newest is rejected, and incomplete since when there was always
 	// an unlisted node; zero where that is not so.
@@ -166,11 +166,11 @@ func (p placing) judge(serve bool, now time.Time, policy Policy) placing {
 }
 
 // most returns the most nodes that one of the recent placements named.
-func (p placing) most() (most int) {
-	for _, n := range p.recent {
-		most = max(most, n.nodes)
+func (p placing) most() int {
+	if len(p.recent) == 0 {
+		return 0
 	}
-	return most
+	return p.recent[0].nodes
 }
 
 // few reports whether it names too few nodes to be trusted.
@@ -212,8 +212,7 @@ func (c *candidate) place(m *member, old *candidate, p placing, now time.Time) {
 	if old != nil {
 		c.placedAt = old.placedAt
 	}
-	fresh := m == nil && old == nil && p.newest != nil
-	if !c.podless && (fresh || old != nil && old.podless) {
+	if !c.podless && (old != nil && old.podless || old == nil && m == nil && p.newest != nil) {
 		c.placedAt = now
 	}
 }

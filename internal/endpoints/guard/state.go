@@ -193,10 +193,7 @@ func (r *row) silencedBy(next, before inventory.State, silenced time.Time, w *wo
 // a pass is worth a quick second look.
 func (r *row) urgent(w *world) bool {
 	rises := r.streak.Passes > 0 && r.streak.Passes < w.policy.Rise
-	if rises && r.evident == inventory.StateDown {
-		return true // down in targets where another pool works
-	}
-	if r.justPlaced(w) {
+	if r.justPlaced(w) || rises && r.evident == inventory.StateDown { // down in targets where another pool works
 		return true
 	}
 	switch r.next {

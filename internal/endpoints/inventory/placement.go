@@ -31,8 +31,5 @@ type Placement struct {
 // EveryNode reports whether the Service forwards from every node what comes in at the port,
 // so that it does not matter where its Pods are. Port 0 is any node port of the Service.
 func (p *Placement) EveryNode(port uint16) bool {
-	if !p.Found || p.Local {
-		return false
-	}
-	return slices.Contains(p.NodePorts, port) || port == 0 && len(p.NodePorts) > 0
+	return p.Found && !p.Local && (slices.Contains(p.NodePorts, port) || port == 0 && len(p.NodePorts) > 0)
 }
