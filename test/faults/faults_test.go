@@ -20,7 +20,7 @@ const module = "github.com/ablmnzde/ionoscloud-endpointslice-controller/"
 
 // groups are the parts of the page: where the fault is.
 var groups = []string{
-	"Source: any", "Source: static", "Source: file", "Source: command", "Source: ionos", "Source: kubernetes",
+	"Source: any", "Source: static", "Source: file", "Source: command", "Source: ionos", "Source: kubernetes", "Remote Service",
 	"Probe", "Store: any", "Store: client-go", "Store: kubectl", "Process", "Leadership", "Network", "Time", "Configuration", "Credentials",
 	"Many Services",
 }
