@@ -100,11 +100,16 @@ func (in *Input) serving(key Key, u *use) (Count, bool) {
 	return in.Stored(key, u.SliceName(key))
 }
 
-// handOver returns how far the use is handed over to others.
-func (in *Input) handOver(key Key, old *use, percent int, others []Group) handOver {
-	taken, known := in.serving(key, old)
+// handOver returns how far uses are handed over together to others.
+func (in *Input) handOver(key Key, old []*use, percent int, others []Group) handOver {
+	var h handOver
+	var taken Count
+	for _, u := range old {
+		serving, known := in.serving(key, u)
+		taken, h.unknown = taken.plus(serving), h.unknown || !known
+	}
 	share := func(n int) int { return (n*(100-percent) + 99) / 100 }
-	h := handOver{need: Count{share(taken.IPv4), share(taken.IPv6)}, unknown: !known}
+	h.need = Count{share(taken.IPv4), share(taken.IPv6)}
 	for _, g := range others {
 		if health, decided := in.Health(g); decided && health.Checked {
 			h.passing = h.passing.plus(health.Passing)
@@ -205,9 +210,25 @@ func (l *leave) handOver(key Key, t target, i int) (h handOver, others bool) {
 		}
 	}
 	percent, by := percentOf(l.rules.pools, u.Pool, by)
-	h = l.in.handOver(key, u, percent, groups)
+	h = l.in.handOver(key, t.together(i), percent, groups)
 	h.stored, h.by, h.waits, h.unknown = stored, by, h.waits || changes, h.unknown || t.refused
 	return h, others
+}
+
+// together returns a use that is to go, and those of other pools that go with it, as where two pools
+// become one: the new has to be enough for all. The endpoints of a pool count once.
+func (t target) together(i int) []*use {
+	all := []*use{&t.uses[i]}
+	for j := range t.uses {
+		o := &t.uses[j]
+		goes := o.end == replaced && o.since.Equal(all[0].since) && o.drains.IsZero() && !o.emptied && !o.unknown
+		counted := slices.ContainsFunc(all, func(u *use) bool { return u.Pool == o.Pool }) ||
+			slices.ContainsFunc(t.uses, func(u use) bool { return u.Pool == o.Pool && u.end == "" })
+		if goes && !counted {
+			all = append(all, o)
+		}
+	}
+	return all
 }
 
 // followedBy reports whether a use came when this one ended, or later and before it drained. What the
@@ -228,7 +249,7 @@ func (l *leave) drainPeriod(name string) time.Duration {
 // the same pool, and says why not where all was checked.
 func (r *rules) takesOver(key Key, u use, want *Use) (bool, handOver) {
 	percent, by := percentOf(r.pools, u.Pool, want.Pool)
-	h := r.in.handOver(key, &u, percent, []Group{want.Group})
+	h := r.in.handOver(key, []*use{&u}, percent, []Group{want.Group})
 	if !r.in.Variables {
 		h.by = by
 	}

@@ -302,6 +302,55 @@ func TestContract200AnotherPoolOfTheServiceTakesThePlaceOfNothing(t *testing.T) 
 	w.after(time.Second).after(0).want("shop/a red:30080 active", "shop/a green:30080 active", "shop/a blue:30080 draining")
 }
 
+func TestContract201TwoPoolsThatBecomeOneCountTogether(t *testing.T) {
+	t.Parallel()
+	w := filledByTwo(t)
+	w.passing[tcp("red", 30080)] = assign.Count{IPv4: 9}
+	w.in.Bindings[0] = binding("shop/a", "red")
+	w.after(time.Second).after(time.Hour).want("shop/a red:30080 active", "shop/a blue:30080 leaving", "shop/a green:30080 leaving")
+	w.passing[tcp("red", 30080)] = assign.Count{IPv4: 10}
+	w.after(time.Second).after(0).want("shop/a red:30080 active", "shop/a blue:30080 draining", "shop/a green:30080 draining")
+}
+
+// Slices of a pool that was renamed, which a restart finds.
+func TestContract203APoolChecksSlicesOfARenamedOneOnlyWhereItBeginsWithThem(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(w *world)
+		want   []string
+	}{
+		{"it begins", func(w *world) { w.restart() }, []string{"shop/a green:30080 active", "shop/a green:30080 draining", "shop/b green:30080 active"}},
+		{"it has begun", func(*world) {}, []string{"shop/a green:30080 active", "shop/a old:30080 draining", "shop/b green:30080 active"}},
+		{"two pools may have them", func(w *world) {
+			w.restart()
+			w.in.Bindings[0] = binding("shop/a", "green", "blue")
+		}, []string{"shop/a green:30080 active", "shop/a blue:30080 active", "shop/a old:30080 draining", "shop/b green:30080 active"}},
+		{"a pool that is not known may have them", func(w *world) {
+			w.restart()
+			w.in.Bindings[0] = binding("shop/a", "green", "white")
+		}, []string{"shop/a green:30080 active", "shop/a old:30080 leaving", "shop/b green:30080 active"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, pool("blue", []string{"shop"}, "30000-32767"), pool("green", []string{"shop"}, "30000-32767"))
+			for i := range w.in.Pools {
+				w.in.Pools[i].Spec.Subnets = []string{"10.0.0.0/24"}
+			}
+			w.in.Services = []assign.Service{service("shop/a", 30080), service("shop/b", 30080)}
+			w.in.Bindings = []v1alpha1.EndpointBinding{binding("shop/b", "green")}
+			w.after(0).want("shop/b green:30080 active")
+			w.in.Published = append(w.in.Published, assign.PublishedSlice{
+				Key: key("shop/a"), Pool: "old", Slice: "a.old", Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 30080}}, Endpoints: 2,
+				Addresses: func() []netip.Addr { return []netip.Addr{netip.MustParseAddr("10.0.0.1")} },
+			})
+			w.in.Bindings = []v1alpha1.EndpointBinding{binding("shop/a", "green"), binding("shop/b", "green")}
+			c.change(w)
+			w.after(time.Second).after(time.Second).want(c.want...)
+		})
+	}
+}
+
 // Without a new pool, those that stay have to be enough.
 func TestContract201OneOfTwoPoolsIsGivenUp(t *testing.T) {
 	t.Parallel()

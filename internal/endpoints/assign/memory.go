@@ -95,7 +95,7 @@ func (r *rules) recovered(memory Memory, wanted map[Key]request) map[Key]target 
 		switch {
 		case p.Endpoints == 0:
 		case i < 0:
-			if u, ours := r.fromSlice(p, pools, wanted); ours {
+			if u, ours := r.fromSlice(p, memory, pools, wanted); ours {
 				t.uses = append(t.uses, u)
 				targets[p.Key] = t
 			}
@@ -121,9 +121,10 @@ func (r *rules) wantsPorts(p PublishedSlice, wanted map[Key]request) bool {
 // fromSlice is the use that a slice shows, with the target's own check or, without one, the
 // pool's. A slice without the label of a pool is another installation's, unless its name or
 // its addresses are those of a pool that the Service asks for. Where the Service asks for
-// another pool than the label says, of which nothing is known, as after a pool was renamed, one
-// that has all its addresses can check them.
-func (r *rules) fromSlice(p PublishedSlice, pools map[string]v1alpha1.EndpointPool, wanted map[Key]request) (use, bool) {
+// another pool than the label says, of which nothing is known, as after a pool was renamed, the one
+// that has all its addresses can check them, where it begins with them: what it decided without them
+// would take them away.
+func (r *rules) fromSlice(p PublishedSlice, memory Memory, pools map[string]v1alpha1.EndpointPool, wanted map[Key]request) (use, bool) {
 	req, asked := wanted[p.Key]
 	u := use{Use: Use{Group: Group{Pool: p.Pool}, Ports: p.Ports}, recovered: true}
 	if asked {
@@ -139,7 +140,7 @@ func (r *rules) fromSlice(p PublishedSlice, pools map[string]v1alpha1.EndpointPo
 	}
 	pool, exists := pools[u.Pool]
 	if !exists && asked && r.in.complete(p.Namespace) && !slices.Contains(req.spec.PoolNames(), u.Pool) {
-		if other := r.poolOf(p, req.spec.PoolNames(), pools); other != "" {
+		if other := r.poolOf(p, req.spec.PoolNames(), pools); other != "" && !memory.uses(other) {
 			u.Adopt, u.Pool = cmp.Or(u.Adopt, u.SliceName(p.Key)), other
 			pool, exists = pools[other], true
 		}
@@ -171,15 +172,25 @@ func (r *rules) fromSlice(p PublishedSlice, pools map[string]v1alpha1.EndpointPo
 	return u, true
 }
 
-// poolOf returns the first of the named pools that has all addresses of a slice in its subnets
-// and allows its ports, empty if none has.
+// uses reports whether something was taken from a pool before.
+func (m Memory) uses(pool string) bool {
+	for _, t := range m.targets {
+		if slices.ContainsFunc(t.uses, func(u use) bool { return u.Pool == pool }) {
+			return true
+		}
+	}
+	return false
+}
+
+// poolOf returns the one of the named pools that has all addresses of a slice in its subnets and
+// allows its ports, empty if none has, or several have or may have.
 func (r *rules) poolOf(p PublishedSlice, names []string, pools map[string]v1alpha1.EndpointPool) string {
 	if p.Addresses == nil {
 		return ""
 	}
-	addresses := p.Addresses()
+	addresses, found := p.Addresses(), ""
 	for _, name := range names {
-		pool := pools[name]
+		pool, known := pools[name]
 		outside := func(addr netip.Addr) bool {
 			return !slices.ContainsFunc(pool.Spec.Subnets, func(text string) bool {
 				subnet, err := netip.ParsePrefix(text)
@@ -187,11 +198,15 @@ func (r *rules) poolOf(p PublishedSlice, names []string, pools map[string]v1alph
 			})
 		}
 		_, forbidden := forbids(documents.Allowed(&pool.Spec, p.Namespace, r.in.Namespaces[p.Namespace]), Use{Ports: p.Ports})
-		if len(addresses) > 0 && !forbidden && !slices.ContainsFunc(addresses, outside) {
-			return name
+		has := len(addresses) > 0 && !forbidden && !slices.ContainsFunc(addresses, outside)
+		switch {
+		case !known, has && found != "":
+			return ""
+		case has:
+			found = name
 		}
 	}
-	return ""
+	return found
 }
 
 // firstName is the name of the first of the slices, of which this is one that has another
