@@ -46,7 +46,7 @@ func (h *history) truth(name string, its []storedSlice) []controllertest.Endpoin
 	}
 	for key := range h.used[name] {
 		if _, named := found[key]; !named {
-			found[key] = controllertest.Endpoint{At: key, Unable: controllertest.Replaced}
+			found[key] = controllertest.Endpoint{At: key, Unable: controllertest.Replaced, Old: true}
 		}
 	}
 	for _, s := range its {
@@ -59,6 +59,7 @@ func (h *history) truth(name string, its []storedSlice) []controllertest.Endpoin
 			if e.At = key; !named {
 				e.Unable = controllertest.Replaced
 			}
+			e.Old = e.Old || !slices.Contains(h.Bindings[name].Pools, s.pool)
 			if m.State == inventory.StateReady {
 				e.Stays = max(e.Stays, h.stays(name, s))
 			}

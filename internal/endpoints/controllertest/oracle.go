@@ -78,8 +78,9 @@ func (p Promise) Says() (number int, words string) {
 // Endpoint is an endpoint of a Service at one moment, as it really is.
 type Endpoint struct {
 	At netip.AddrPort
-	// Used says that kube-proxy sends connections there, Answers that they are answered.
-	Used, Answers bool
+	// Used says that kube-proxy sends connections there, Answers that they are answered, Old that slices
+	// have it that are to go.
+	Used, Answers, Old bool
 	// Unable is why it cannot be published, Stays why it may stay when it is dead.
 	Unable, Stays Promise
 }
@@ -90,11 +91,13 @@ func TooFew(all []Endpoint) {
 	for _, is4 := range []bool{true, false} {
 		serve, pass := 0, 0
 		for _, e := range all {
-			switch old := e.Unable == Replaced; {
-			case e.At.Addr().Is4() != is4:
-			case old && e.Used && (e.Answers || e.Stays == CutOff || e.Stays == Kept):
+			if e.At.Addr().Is4() != is4 {
+				continue
+			}
+			if e.Old && e.Used && (e.Answers || e.Stays == CutOff || e.Stays == Kept) {
 				serve++
-			case !old && e.Answers:
+			}
+			if e.Unable != Replaced && e.Answers {
 				pass++
 			}
 		}

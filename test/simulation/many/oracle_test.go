@@ -78,7 +78,11 @@ func (w *world) checkKept(of wish, published map[netip.Addr]shown) {
 		if seen[addr].is != inventory.StateReady || m == nil || m.Leaving || !m.works(of.port) || time.Since(m.since) < settled {
 			continue
 		}
-		if since, is := named[addr]; !is || time.Since(since) < settled {
+		late := settled // what was decided before that is written by then
+		if w.cannotWrite(of, m) {
+			late = readAgain
+		}
+		if since, is := named[addr]; !is || time.Since(since) < late {
 			continue
 		}
 		if is := published[addr].is; is != inventory.StateReady && !w.mayBeTaken(m, of) && !w.local.lately(leavesOut, sentAgain, of.namespace, m.cluster()) {
@@ -88,21 +92,23 @@ func (w *world) checkKept(of wish, published map[netip.Addr]shown) {
 }
 
 // mayBeTaken reports whether a truncated inventory may take the machine away: at most
-// half of those that pass, as the settings allow (contract 4). Where writes are refused, that is
-// written later.
+// half of those of a pool that pass, as the settings allow (contract 4). Where writes are refused, or
+// the source went on to fail, that lasts.
 func (w *world) mayBeTaken(m *machine, of wish) bool {
 	c := w.clusters[m.cluster()]
-	late := w.cannotWrite(of, m) && time.Since(c.truncated) < readAgain
+	late := (w.cannotWrite(of, m) || c.trouble != sourceTruncated) && time.Since(c.truncated) < readAgain
 	if !late && time.Since(c.truncated) > settled {
 		return false
 	}
-	working := 0
-	for _, other := range w.may(of) {
-		if other.cluster() == c.name && other.works(of.port) && time.Since(other.since) > settled {
-			working++
+	return slices.ContainsFunc(w.uses(of), func(pool string) bool {
+		its, working := w.Pools[pool].machines(), 0
+		for _, other := range its {
+			if other.works(of.port) && time.Since(other.since) > settled {
+				working++
+			}
 		}
-	}
-	return working <= 4
+		return slices.Contains(its, m) && working <= 4
+	})
 }
 
 // truth are the endpoints of a Service: those that are published, and those that its pools have.
@@ -123,6 +129,7 @@ func (w *world) truth(of wish, published map[netip.Addr]shown) []controllertest.
 	var sorted []controllertest.Endpoint
 	for _, addr := range slices.SortedFunc(maps.Keys(all), netip.Addr.Compare) {
 		e, m := all[addr], w.at(addr)
+		e.Old = slices.ContainsFunc(published[addr].in, func(pool string) bool { return !slices.Contains(w.uses(of), pool) })
 		e.At, e.Used, e.Answers = netip.AddrPortFrom(addr, of.port), published[addr].is == uses, m.works(of.port)
 		e.Stays = w.stays(of, m, published[addr])
 		sorted = append(sorted, e)
