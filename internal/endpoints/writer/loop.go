@@ -1,7 +1,9 @@
 package writer
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -177,25 +179,31 @@ func (l *loop) absorb(n news, now time.Time) {
 			l.add(m.target, now)
 		}
 	}
-	for pool, v := range n.verdicts {
+	for _, pool := range slices.Sorted(maps.Keys(n.verdicts)) {
+		v := n.verdicts[pool]
 		if l.verdicts[pool] = v; v == nil {
 			delete(l.verdicts, pool)
 		}
-		for t := range l.takers[pool] {
+		for _, t := range inOrder(l.takers[pool]) {
 			l.undecide(t)
 		}
 	}
-	for t, phases := range n.phases {
+	for _, t := range inOrder(n.phases) {
 		for i, f := range t.fills {
-			f.Phase = phases[i]
+			f.Phase = n.phases[t][i]
 		}
 		l.undecide(t)
 	}
-	for t := range n.changed {
+	for _, t := range inOrder(n.changed) {
 		for _, f := range t.fills {
 			l.handle(f, event{changed: true}, now)
 		}
 	}
+}
+
+// inOrder returns targets in the order in which they came, so that the same events have the same effects.
+func inOrder[V any](of map[*Filler]V) []*Filler {
+	return slices.SortedFunc(maps.Keys(of), func(a, b *Filler) int { return cmp.Compare(a.number, b.number) })
 }
 
 // report takes in what came of a write, also of one whose target is gone.

@@ -18,6 +18,35 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
+// The same events have the same effects, or no simulation replays.
+func TestTargetsTakeTurnsInTheOrderInWhichTheyCame(t *testing.T) {
+	var names []string
+	for i := range 20 {
+		names = append(names, fmt.Sprintf("shop/s%d", i))
+	}
+	inCrowd(t, writer.SetOptions{Lanes: 1}, names, func(t *testing.T, c *crowd) {
+		var order []string
+		for _, name := range names { // of one namespace: namespaces take turns
+			s := c.all[name]
+			s.set(func() {
+				s.write = func(context.Context, publish.Write) error { // there is one writer
+					order = append(order, name)
+					return nil
+				}
+			})
+		}
+		c.set.Publish("blue", verdict(3))
+		during(time.Minute)
+		before := order
+		order = nil
+		c.set.Publish("blue", verdict(4))
+		during(time.Minute)
+		if len(before) != len(names) || !slices.Equal(order, before) {
+			t.Errorf("got the writes %v, before %v", order, before)
+		}
+	})
+}
+
 // TestContract26NothingIsSentThatANewerVerdictHasUndone: the loop knows the newer verdict,
 // and a lane becomes free before each of 400 targets was planned for it.
 func TestContract26NothingIsSentThatANewerVerdictHasUndone(t *testing.T) {

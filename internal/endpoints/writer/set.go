@@ -38,8 +38,9 @@ type Set struct {
 	start time.Time
 
 	mu sync.Mutex
-	// keys are the slices that have a target.
+	// keys are the slices that have a target, came is how many targets there were.
 	keys map[string]*Filler
+	came int
 }
 
 // NewSet checks the options. It neither loads nor writes anything.
@@ -78,6 +79,8 @@ func (s *Set) Add(opts Options) (*Filler, error) {
 	for key := range own {
 		s.keys[key] = t
 	}
+	s.came++
+	t.number = s.came
 	s.inbox.move(t, false)
 	return t, nil
 }

@@ -88,9 +88,10 @@ func (o Options) check() error {
 
 // Filler fills one Service of a Set.
 type Filler struct {
-	opts  Options
-	inbox *inbox
-	gone  chan struct{}
+	opts   Options
+	number int // of all that came
+	inbox  *inbox
+	gone   chan struct{}
 
 	// Only the loop touches these: requests is how many are in flight.
 	fills    []*fill
