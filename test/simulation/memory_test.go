@@ -33,7 +33,7 @@ func (w *world) checkMemory() {
 
 // A process that ended is no part of the world any more: a day of storm has hundreds.
 func TestMemoryDoesNotGrowWithTheProcessesThatEnded(t *testing.T) {
-	alone(t)
+	bubble.Alone(t)
 	before := alive()
 	bubble.Test(t, func(t *testing.T) {
 		w, err := newWorld(1, time.Hour)

@@ -16,7 +16,7 @@ import (
 
 // A seed that failed is of use only if it fails again.
 func TestASeedReplays(t *testing.T) {
-	alone(t)
+	bubble.Alone(t)
 	for seed := *first; seed < *first+min(*seeds, 20); seed++ {
 		one, two := simulate(t, seed), simulate(t, seed)
 		// An election runs by a clock that counts suspended time. The simulation has

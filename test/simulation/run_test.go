@@ -7,33 +7,12 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"testing"
 )
 
 // child is set in the environment of the processes that inProcesses starts.
 const child = "SIMULATION_CHILD"
-
-// alone makes what runs next depend on the seed only, as far as possible: one
-// goroutine runs at a time, and the garbage is collected between two steps.
-func alone(t *testing.T) {
-	t.Helper()
-	procs, percent := runtime.GOMAXPROCS(1), debug.SetGCPercent(-1)
-	limit := debug.SetMemoryLimit(2 << 30)
-	t.Cleanup(func() {
-		runtime.GOMAXPROCS(procs)
-		debug.SetGCPercent(percent)
-		debug.SetMemoryLimit(limit)
-	})
-}
-
-// tidy collects the garbage now and then, when only the world runs.
-func tidy(steps int) {
-	if steps%1000 == 0 {
-		runtime.GC()
-	}
-}
 
 // inProcesses simulates the seeds in as many processes as there are CPUs, so many
 // in each, and says how far it is.

@@ -41,7 +41,7 @@ func TestADayOfStormBreaksNoPromiseOfTheContract(t *testing.T) {
 // weather simulates so many seeds, one after the other.
 func weather(t *testing.T, from, count uint64) {
 	t.Helper()
-	alone(t)
+	bubble.Alone(t)
 	for seed := from; seed < from+count; seed++ {
 		w := simulate(t, seed)
 		if broken := w.failed(); broken != "" {
@@ -83,7 +83,7 @@ func (w *world) storm(t *testing.T) {
 	for end := w.start.Add(w.set.storm); time.Now().Before(end) && w.failed() == ""; {
 		w.look(t)
 		w.steps++
-		tidy(w.steps)
+		bubble.Tidy(w.steps)
 		pause := min(tick, time.Until(next))
 		time.Sleep(max(pause, time.Nanosecond))
 		synctest.Wait()

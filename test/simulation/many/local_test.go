@@ -281,6 +281,7 @@ func (s *store) Write(ctx context.Context, write publish.Write) (string, error) 
 	}
 	select {
 	case <-ctx.Done():
+		time.Sleep(r.odd()) // what began together ends apart: timers of one instant go off in any order
 		return "", ctx.Err()
 	case <-time.After(wait):
 	}

@@ -3,7 +3,6 @@ package many_test
 import (
 	"flag"
 	"math/rand/v2"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,19 +28,23 @@ func TestTroubleOfManyServicesBreaksNoPromise(t *testing.T) {
 	if *oneSeed != 0 {
 		*first, *seeds = *oneSeed, 1
 	}
-	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1)) // or no seed replays
+	bubble.Alone(t)
 	for seed := *first; seed < *first+*seeds; seed++ {
-		var w *world
-		bubble.Test(t, func(t *testing.T) {
-			w = newWorld(t, seed)
-			w.start()
-			w.pass(seed)
-			w.end()
-		})
-		if w.broken != "" {
+		if w := simulate(t, seed); w.broken != "" {
 			t.Errorf("seed %d: %s\n%s\nto repeat: go test ./test/simulation/many -seed %d -storm %s", seed, w.broken, w.story(), seed, *storm)
 		}
 	}
+}
+
+// simulate lets a world pass.
+func simulate(t *testing.T, seed uint64) (w *world) {
+	bubble.Test(t, func(t *testing.T) {
+		w = newWorld(t, seed)
+		w.start()
+		w.pass(seed)
+		w.end()
+	})
+	return w
 }
 
 // TestNoTeamIsRefusedBeforeTheDocumentsWereRead: the Services are known first, and no team
@@ -71,9 +74,10 @@ func TestNoTeamIsRefusedBeforeTheDocumentsWereRead(t *testing.T) {
 func (w *world) pass(seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	time.Sleep(30 * time.Second)
-	for next := time.Now(); time.Since(w.begun) < *storm && w.broken == ""; {
+	for next, steps := time.Now(), 1; time.Since(w.begun) < *storm && w.broken == ""; steps++ {
 		time.Sleep(tick)
 		synctest.Wait()
+		bubble.Tidy(steps)
 		if restart := time.Now().After(next) && r.IntN(25) == 0; restart {
 			w.restart(r)
 		}

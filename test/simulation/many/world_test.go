@@ -216,6 +216,7 @@ func (s source) Read(ctx context.Context) ([]inventory.Node, error) {
 		return nil, fmt.Errorf("the API of %s is away", c.name)
 	case sourceHangs:
 		<-ctx.Done()
+		time.Sleep(w.dice("read", s.pool).odd())
 		return nil, ctx.Err()
 	case sourcePanics:
 		panic("a defect of the source of " + c.name)
@@ -265,6 +266,7 @@ func (p prober) Check(ctx context.Context, addr netip.Addr) inventory.Result {
 	case silent:
 		select {
 		case <-ctx.Done():
+			time.Sleep(takes)
 		case <-time.After(checkTimeout + takes):
 		}
 		r.Outcome, r.Reason = inventory.Silent, inventory.ProbeTimeout
