@@ -57,48 +57,32 @@ func (r *Reader) Run(ctx context.Context) error {
 	defer r.client.Close()
 	var running sync.WaitGroup
 	defer running.Wait()
-	_ = r.client.Refresh() // what cannot be read replaces nothing, and fails each request
-	used := r.client.Generation()
 	tick := time.NewTicker(recheck)
 	defer tick.Stop()
-	for {
-		for _, s := range r.waiting() {
-			running.Go(func() { s.run(ctx) })
-		}
+	for used := 0; ; {
+		_ = r.client.Refresh() // what cannot be read replaces nothing, and fails each request
+		is := r.client.Generation()
+		r.look(is != used, func(s *space) { running.Go(func() { s.run(ctx) }) })
+		used = is
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-r.begun:
 		case <-tick.C:
-			_ = r.client.Refresh()
-			is := r.client.Generation()
-			r.look(is != used)
-			used = is
 		}
 	}
 }
 
-// waiting are the spaces that do not run yet.
-func (r *Reader) waiting() []*space {
+// look looks at each namespace, and begins with those that are new. With another access
+// everything is listed anew: it may lead to another cluster.
+func (r *Reader) look(renewed bool, begin func(*space)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var found []*space
 	for _, s := range r.spaces {
-		if !s.runs {
+		if s.look(renewed); !s.runs {
 			s.runs = true
-			found = append(found, s)
+			begin(s)
 		}
-	}
-	return found
-}
-
-// look looks at each namespace. With another access everything is listed anew: it may lead
-// to another cluster.
-func (r *Reader) look(renewed bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, s := range r.spaces {
-		s.look(renewed)
 	}
 }
 

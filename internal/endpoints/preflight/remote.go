@@ -59,14 +59,14 @@ func judgePlaced(u assign.Use, is Placed, nodes []inventory.Node) (checks []Chec
 		return []Check{NodesRemote.fail(subject, "there is none, so no endpoint joins").remedied("create it, or correct REMOTE_SERVICE")}
 	}
 	for _, port := range u.Ports {
-		owner := is.Owner(port.Number)
-		switch {
-		case len(is.NodePorts) == 0, slices.Contains(is.NodePorts, port.Number):
-		case owner != "":
-			checks = append(checks, NodesRemote.fail(subject, "port %d is the nodePort of Service %s/%s, and its own are %d", port.Number, u.Remote.Namespace, owner, is.NodePorts).remedied("correct TARGET_PORT, or REMOTE_SERVICE"))
-		default:
-			checks = append(checks, NodesRemote.warn(subject, "port %d is none of its nodePorts, which are %d", port.Number, is.NodePorts).remedied("correct TARGET_PORT, unless it is the hostPort of its Pods"))
+		if len(is.NodePorts) == 0 || slices.Contains(is.NodePorts, port.Number) {
+			continue
 		}
+		c := NodesRemote.warn(subject, "port %d is none of its nodePorts, which are %d", port.Number, is.NodePorts).remedied("correct TARGET_PORT, unless it is the hostPort of its Pods")
+		if owner := is.Owner(port.Number); owner != "" {
+			c.Result, c.Message = Fail, c.Message+"; Service "+owner+" of the namespace has it"
+		}
+		checks = append(checks, c)
 	}
 	if is.EveryNode(u.Check.Port) {
 		return append(checks, NodesRemote.warn(subject, "has externalTrafficPolicy Cluster: each node forwards to its Pods, so it has no effect that it is followed").remedied("remove REMOTE_SERVICE, or set externalTrafficPolicy: Local"))

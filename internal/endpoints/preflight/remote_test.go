@@ -40,7 +40,7 @@ func TestContract231CheckLooksAtEachRemoteServiceThatIsFollowed(t *testing.T) {
 		"hostPort": {local(func(p *inventory.Placement) { p.Local, p.NodePorts = false, nil }),
 			[]string{"ok nodes-remote-service", checked, skipped}, "has ready Pods on 1 node"},
 		"another Service has the nodePort": {local(func(p *inventory.Placement) { p.NodePorts = []uint16{30081} }),
-			[]string{"fail nodes-remote-service", checked, skipped}, "port 8080 is the nodePort of Service shop/other, and its own are [30081]"},
+			[]string{"fail nodes-remote-service", checked, skipped}, "port 8080 is none of its nodePorts, which are [30081]; Service other of the namespace has it"},
 		"no ready Pod": {local(func(p *inventory.Placement) { p.Ready = nil }),
 			[]string{"warn nodes-remote-service", skipped, skipped, skipped}, "no ready Pod on any node"},
 		"a node that the inventory does not list": {local(func(p *inventory.Placement) { p.Ready = []string{"node-1", "node-9"} }),
