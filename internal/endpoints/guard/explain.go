@@ -29,10 +29,24 @@ func (r *row) decision(p *pool, w *world) inventory.Decision {
 	if r.next == inventory.StateReady && r.unprobed(w) {
 		d.Message += r.explainRemoval(w)
 	}
+	if r.next != inventory.StateReady && w.placing.names(d.Node) {
+		d.Message += explainPlaced(d.Reason)
+	}
 	if r.unchecked(w) {
 		r.explainUnchecked(&d, w)
 	}
 	return d
+}
+
+// explainPlaced says why the check of a node with a ready Pod may fail behind policy Local.
+func explainPlaced(reason inventory.Reason) string {
+	if reason == inventory.ProbeTimeout {
+		return "; a ready Pod is on the node, so its kube-proxy does not know the Pod yet, or the network drops the connection"
+	}
+	if reason == inventory.ProbeRefused {
+		return "; a ready Pod is on the node, so the Pod refuses, or kube-proxy opens no NodePort at this address (nodePortAddresses)"
+	}
+	return ""
 }
 
 // explainUnchecked says that the address is not checked. Being ready is no result

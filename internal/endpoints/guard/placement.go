@@ -187,6 +187,12 @@ func (p placing) lacks(node inventory.Identity) bool {
 	return !found
 }
 
+// names reports whether the newest placement has a ready Pod on the node, to which kube-proxy
+// of that node forwards and no other.
+func (p placing) names(node inventory.Identity) bool {
+	return p.newest != nil && p.newest.Local && node.Known() && !p.lacks(node)
+}
+
 // unplaces reports whether an endpoint is unplaced now. One that an accepted inventory takes away
 // leaves, and one that an inventory and a placement leave out that are both rejected is kept.
 func (p placing) unplaces(m *member, c *candidate, read assessment) bool {

@@ -629,3 +629,22 @@ func TestContract235TimeAloneIsWaitedFor(t *testing.T) {
 	l.wait(20 * time.Second)
 	l.wantTold(inventory.PlacementRejected)
 }
+
+func TestContract234AFailingNodeWithAReadyPodIsToldWithWhatKubeProxyDoes(t *testing.T) {
+	l := following(t, "a b c d", "a b c d")
+	l.silence("a a a")
+	l.refuse("b b b")
+	l.want("a=down b=down c=ready d=ready")
+	l.wantReason("a", inventory.ProbeTimeout, "a ready Pod is on the node, so its kube-proxy does not know the Pod yet")
+	l.wantReason("b", inventory.ProbeRefused, "a ready Pod is on the node", "(nodePortAddresses)")
+
+	l = following(t, "a b c d", "a b c d")
+	l.placement.Local, l.placement.NodePorts = false, nil // the port is a hostPort
+	l.refuse("b b b")
+	l.want("a=ready b=down c=ready d=ready")
+	for _, d := range l.verdict.Decisions {
+		if strings.Contains(d.Message, "kube-proxy") {
+			t.Errorf("got %q, want nothing of kube-proxy", d.Message)
+		}
+	}
+}
