@@ -71,7 +71,7 @@ func (r *row) explainReady(p *pool, w *world) (inventory.Reason, string) {
 	case r.waits:
 		return inventory.ReadyFailing, joinText(last, ": ", "ready as before, until each endpoint has been checked once")
 	case r.was.standing == unplaced && w.placing.spares:
-		return w.placing.reason(), joinText("kept: "+r.leaves()+", but this placement takes nothing away: "+w.placing.why(w.policy), "; ", last)
+		return w.placing.reason(), joinText("kept, though "+r.leaves()+": "+w.placing.why(w.policy), "; ", last)
 	case r.kept() && r.was.announced:
 		return inventory.ReadyHeld, joinText(r.explainKept(p)+"; ready, because no other endpoint passes and is ready", "; ", last)
 	case r.kept():
