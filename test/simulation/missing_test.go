@@ -169,7 +169,7 @@ func (p *process) judge(d *delivery, is4 bool, kind string) {
 			stays++
 		}
 	}
-	calm := w.smooth(20*time.Second, "store", "slices", "service", "probes") && p.writing == 0 && time.Since(p.landedAt) > 5*time.Second
+	calm := w.smooth(20*time.Second, "store", "slices", "service", "probes") && w.allSmooth(20*time.Second) && p.writing == 0 && time.Since(p.landedAt) > 5*time.Second
 	percent, nothing := w.set.policy.MaxRemovalPercent, all.of > 0 && stays == 0
 	d.suspectAll[is4] = nothing || calm && all.tooMany(percent) && failing.tooMany(percent)
 	d.suspect[is4] = nothing || d.suspectAll[is4] && pastThreshold.tooMany(percent) && both.tooMany(percent)
