@@ -27,6 +27,9 @@ func serviceText(d *report.Document, wide bool) string {
 	}
 	facts := newTable(true)
 	facts.add("Source", sourceLine(d))
+	if r := d.Source.RemoteService; r != nil {
+		facts.add("Follows", r.String())
+	}
 	facts.add("Store", storeLine(d))
 	if d.Election.Enabled {
 		facts.add("Leader", d.Election.Holder+", since "+agoOf(d.At, d.Election.Since))

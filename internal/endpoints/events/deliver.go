@@ -106,9 +106,10 @@ func action(reason explain.NoticeReason) string {
 	switch reason {
 	case explain.EndpointsUpdated, explain.StoredOtherwise:
 		return "Write"
-	case explain.SourceUnavailable, explain.SourceRecovered, explain.StoreUnavailable, explain.StoreRecovered:
+	case explain.SourceUnavailable, explain.SourceRecovered, explain.PlacementUnavailable, explain.PlacementRecovered, explain.StoreUnavailable, explain.StoreRecovered:
 		return "Read"
-	case explain.RemovalHeld, explain.RemovalReleased, explain.RemovalPending, explain.RemovalAccepted, explain.FailOpenEngaged, explain.FailOpenCleared:
+	case explain.RemovalHeld, explain.RemovalReleased, explain.RemovalPending, explain.RemovalAccepted, explain.FailOpenEngaged, explain.FailOpenCleared,
+		explain.PlacementRejected, explain.UnknownNode:
 		return "Guard"
 	case explain.Invalid, explain.PoolNotAllowed, explain.PortNotAllowed, explain.RemoteNamespaceNotAllowed, explain.LimitReached, explain.HealthCheckPortAmbiguous,
 		explain.UnknownAnnotation, explain.BindingWins, explain.TrafficPolicyLocal, explain.TopologyIgnored, explain.FamilyUnused, explain.HeadlessPort,

@@ -35,20 +35,25 @@ type NoticeReason string
 
 // The reasons of Events that are not kinds of a publish.Problem.
 const (
-	EndpointsUpdated   NoticeReason = "EndpointsUpdated"
-	SourceUnavailable  NoticeReason = "SourceUnavailable"
-	SourceRecovered    NoticeReason = "SourceRecovered"
-	StoreUnavailable   NoticeReason = "StoreUnavailable"
-	StoreRecovered     NoticeReason = "StoreRecovered"
-	StoredOtherwise    NoticeReason = "StoredOtherwise"
-	RemovalHeld        NoticeReason = "RemovalHeld"
-	RemovalPending     NoticeReason = "RemovalPending"
-	RemovalAccepted    NoticeReason = "RemovalAccepted"
-	RemovalReleased    NoticeReason = "RemovalReleased"
-	FailOpenEngaged    NoticeReason = "FailOpenEngaged"
-	FailOpenCleared    NoticeReason = "FailOpenCleared"
-	SliceOwnedByOther  NoticeReason = "SliceOwnedByOther"
-	MirroredSliceFound NoticeReason = "MirroredSliceFound"
+	EndpointsUpdated  NoticeReason = "EndpointsUpdated"
+	SourceUnavailable NoticeReason = "SourceUnavailable"
+	SourceRecovered   NoticeReason = "SourceRecovered"
+	// Of the remote Service that is followed. The first two are reasons of guard.Placement.
+	PlacementRejected    NoticeReason = "PlacementRejected"
+	UnknownNode          NoticeReason = "UnknownNode"
+	PlacementUnavailable NoticeReason = "PlacementUnavailable"
+	PlacementRecovered   NoticeReason = "PlacementRecovered"
+	StoreUnavailable     NoticeReason = "StoreUnavailable"
+	StoreRecovered       NoticeReason = "StoreRecovered"
+	StoredOtherwise      NoticeReason = "StoredOtherwise"
+	RemovalHeld          NoticeReason = "RemovalHeld"
+	RemovalPending       NoticeReason = "RemovalPending"
+	RemovalAccepted      NoticeReason = "RemovalAccepted"
+	RemovalReleased      NoticeReason = "RemovalReleased"
+	FailOpenEngaged      NoticeReason = "FailOpenEngaged"
+	FailOpenCleared      NoticeReason = "FailOpenCleared"
+	SliceOwnedByOther    NoticeReason = "SliceOwnedByOther"
+	MirroredSliceFound   NoticeReason = "MirroredSliceFound"
 
 	// Of Services that documents or annotations want to fill.
 	Invalid                   NoticeReason = "Invalid"
@@ -68,7 +73,7 @@ const (
 
 // Warning reports whether a person has to act.
 func (r NoticeReason) Warning() bool {
-	return !slices.Contains([]NoticeReason{EndpointsUpdated, SourceRecovered, StoreRecovered, RemovalReleased, FailOpenCleared}, r)
+	return !slices.Contains([]NoticeReason{EndpointsUpdated, SourceRecovered, PlacementRecovered, StoreRecovered, RemovalReleased, FailOpenCleared}, r)
 }
 
 // modeNotices returns what leaving one mode and entering another is announced

@@ -35,6 +35,8 @@ type Pool struct {
 	register             register
 	overruns             uint64
 	panics, refused      int
+	placement            NoticeReason
+	everyNode            bool
 	// warnedAt is when overruns were last logged.
 	warnedAt time.Time
 }
@@ -55,6 +57,7 @@ func (p Pool) Tell(o pool.Outcome) (Pool, Story) {
 	}
 	p.tellOverruns(o, &s)
 	p.tellTrouble(o, &s)
+	p.tellPlacement(o, &s)
 	if o.Beat {
 		return p, s
 	}

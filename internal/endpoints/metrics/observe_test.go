@@ -156,6 +156,7 @@ func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
 			Verdict:  &guard.Verdict{Mode: guard.Hold, Members: members(3, 1), Unchecked: 1, Removal: guard.Removal{Endpoints: 2, Inventories: 4}},
 			Overruns: 5, Refused: 2, Held: pool.HoldCounts{HolderStats: health.HolderStats{Wanted: 4, Held: 3, Alarms: [4]uint64{0, 1, 0, 2}, Ignored: 1}, Confirmed: 2},
 			Source: pool.Sourced{Decisions: []inventory.Decision{{Reason: inventory.OutsideSubnet}, {}}},
+			Placed: pool.Placed{Newest: &inventory.Placement{Ready: []string{"a", "b"}}, LastSuccess: time.Now(), LastErr: errOutage},
 		}, explain.Pool{Moves: [4]uint64{1, 2, 0, 3}, Accepted: 7})
 		c.ofGroup(second)(pool.Outcome{Verdict: &guard.Verdict{Members: members(2, 0)}, Trouble: &pool.Trouble{}}, explain.Pool{})
 		c.metrics.Read("blue", pool.Attempt{At: time.Now(), Nodes: make([]inventory.Node, 5)})
@@ -186,6 +187,7 @@ func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
 			`endpoint_changes_total{pool="blue",state="down"}`: 3, `health_check_round_overruns_total{pool="blue"}`: 5, `rejected_inventories{pool="blue"}`: 0,
 			`connections_held{pool="blue"}`: 3, `connections_wanted{pool="blue"}`: 4, `connections_lost_confirmed_total{pool="blue"}`: 2,
 			`pool_problem{kind="Source",pool="blue"}`: 0, `pool_problem{kind="HealthCheck",pool="blue"}`: 1, `pool_problem{kind="Decision",pool="blue"}`: 1,
+			`placed_nodes{pool="blue"}`: 2, `placement_problem{kind="PlacementUnavailable",pool="blue"}`: 1, `placement_problem{kind="PlacementRejected",pool="blue"}`: 0,
 			`source_warnings{pool="blue"}`: 1, `source_rate_limit_remaining{pool="blue"}`: 9, `not_eligible{pool="blue",reason="OutsideSubnet"}`: 1,
 			`credential_expiry_timestamp_seconds{credential="token",pool="blue"}`: 1893456000, `credential_expiry_timestamp_seconds{credential="kubeconfig",pool="blue"}`: 1893456001,
 			`credential_lifetime_seconds{credential="token",pool="blue"}`: math.Inf(1), `credential_lifetime_seconds{credential="kubeconfig",pool="blue"}`: 3600,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
@@ -16,6 +17,11 @@ const (
 	poolCheck    = "HealthCheck"
 	poolDecision = "Decision"
 )
+
+// placementProblems are what may be wrong with what is known of a remote Service.
+func placementProblems() []explain.NoticeReason {
+	return []explain.NoticeReason{explain.PlacementRejected, explain.UnknownNode, explain.PlacementUnavailable}
+}
 
 // poolLabels are the label pool, and further ones.
 func poolLabels(further ...Label) []Label {
@@ -68,7 +74,7 @@ func (p *poolView) most(value func(o *pool.Outcome) int) int {
 
 // poolFamilies tell of single pools.
 func poolFamilies() []Family {
-	return slices.Concat(poolReadFamilies(), poolRemovalFamilies(), poolEndpointFamilies(), poolHeldFamilies(), poolAccessFamilies())
+	return slices.Concat(poolReadFamilies(), poolPlacementFamilies(), poolRemovalFamilies(), poolEndpointFamilies(), poolHeldFamilies(), poolAccessFamilies())
 }
 
 // poolReadFamilies tell which pools are in use, whether they can be, and of reads of
@@ -127,6 +133,26 @@ func sampleNotEligible(p *poolView, emit emit) {
 		if n := count[reason]; n > 0 {
 			emit(float64(n), string(reason))
 		}
+	}
+}
+
+// poolPlacementFamilies tell of the remote Services that Services of the pool follow.
+func poolPlacementFamilies() []Family {
+	return []Family{
+		ofPools("placed_nodes", Gauge, "Nodes with a ready Pod of a remote Service that is followed; one counts for each remote Service and health check.",
+			func(p *poolView) int {
+				return p.sum(func(o *pool.Outcome) int {
+					if o.Placed.Newest == nil {
+						return 0
+					}
+					return len(o.Placed.Newest.Ready)
+				})
+			}),
+		ofPoolsBy("placement_problem", Gauge, label[explain.NoticeReason]{"kind", placementProblems()},
+			"1 while where the Pods of a remote Service are does not decide, because it would take too many endpoints away (PlacementRejected) or cannot be read (PlacementUnavailable), or while a Pod is on a node that the inventory does not list (UnknownNode), else 0. What passes its health check stays.",
+			func(p *poolView, kind explain.NoticeReason) float64 {
+				return boolValue(slices.ContainsFunc(p.groups, func(o *pool.Outcome) bool { return string(explain.Placement(o).Reason) == string(kind) }))
+			}),
 	}
 }
 

@@ -114,6 +114,9 @@ func facts(d *report.Document, m moments) []fact {
 		{Name: "Up for", Text: latency(d.Program.UptimeSeconds)},
 		{Name: "Version", Text: d.Program.Version},
 	}
+	if r := d.Source.RemoteService; r != nil {
+		all = append(all, fact{Name: "Follows", Text: r.String()})
+	}
 	if d.Source.RejectedInventories > 0 {
 		all[1].Detail += ", " + counted(d.Source.RejectedInventories, "rejected inventory", "rejected inventories") + " in a row"
 	}

@@ -54,6 +54,8 @@ type Facts struct {
 	HealthOff bool
 	// Warnings are those of the source.
 	Warnings []string
+	// Remote is nil where no remote Service is followed.
+	Remote *RemoteService
 }
 
 // Build makes the document. It shares nothing with the facts that could change.
@@ -134,7 +136,7 @@ func sourceOf(f Facts) SourceState {
 	s := f.Status.Source
 	return SourceState{
 		Kind: f.SourceKind, LastAttempt: stamp(s.LastAttempt), LastSuccess: stamp(s.LastSuccess), NextRead: stamp(s.Next),
-		LastError: words(s.LastErr), RejectedInventories: f.Status.Verdict.Memory.Rejected(), Warnings: f.Warnings,
+		LastError: words(s.LastErr), RejectedInventories: f.Status.Verdict.Memory.Rejected(), Warnings: f.Warnings, RemoteService: f.Remote,
 	}
 }
 

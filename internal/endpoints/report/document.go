@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
@@ -146,6 +147,40 @@ type SourceState struct {
 	RejectedInventories int `json:"rejectedInventories"`
 	// Warnings are about the remote side although it can be read.
 	Warnings []string `json:"warnings,omitempty"`
+	// RemoteService is left out where none is followed.
+	RemoteService *RemoteService `json:"remoteService,omitempty"`
+}
+
+// RemoteService is what is known of the Service of the remote cluster that is followed.
+type RemoteService struct {
+	Namespace string `json:"namespace"`
+	Name      string `json:"name"`
+	// Nodes is how many have a ready Pod of it. EveryNode says that it forwards from every
+	// node, so that it makes no difference where these are.
+	Nodes     int  `json:"nodes"`
+	EveryNode bool `json:"everyNode,omitempty"`
+	// Reason is what is wrong with that, empty where nothing is; Message says more, and Since
+	// when it began. Warnings of the source say the same.
+	Reason  string    `json:"reason"`
+	Message string    `json:"message"`
+	Since   time.Time `json:"since,omitzero"`
+}
+
+// problem is what is wrong with it, empty where nothing is.
+func (r *RemoteService) problem() string {
+	if r == nil || r.Reason == "" {
+		return ""
+	}
+	return r.Reason + ": " + r.Message
+}
+
+// String is a sentence without a full stop.
+func (r *RemoteService) String() string {
+	text := fmt.Sprintf("%s/%s, ready Pods on %d nodes", r.Namespace, r.Name, r.Nodes)
+	if r.EveryNode {
+		text += "; it forwards from every node, so that makes no difference"
+	}
+	return text
 }
 
 // Store says how writing goes.

@@ -17,6 +17,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 )
@@ -80,7 +81,7 @@ type objectCase struct {
 // objectCases have every reason of every condition.
 func objectCases() map[string]objectCase {
 	sound := []string{"3/3 {Ready:3 Draining:0 Down:0}, generation 7", "Accepted=True Accepted", "Programmed=True Programmed", "Ready=True EndpointsReady", "Held=False NotHeld"}
-	pool := []string{"file 3 nodes 1 targets, generation 7", "Accepted=True Accepted", "SourceReady=True Read", "Held=False NotHeld"}
+	blue := []string{"file 3 nodes 1 targets, generation 7", "Accepted=True Accepted", "SourceReady=True Read", "Held=False NotHeld"}
 	change := func(list []string, at int, to string) []string {
 		out := slices.Clone(list)
 		out[at] = to
@@ -88,12 +89,12 @@ func objectCases() map[string]objectCase {
 	}
 	all := map[string]objectCase{
 		"sound":          {func(*platform) {}, webBinding, sound},
-		"sound pool":     {func(*platform) {}, bluePool, pool},
+		"sound pool":     {func(*platform) {}, bluePool, blue},
 		"refused":        {func(p *platform) { p.refuse(v1alpha1.ReasonPoolNotAllowed) }, webBinding, change(sound, 1, "Accepted=False PoolNotAllowed")},
 		"invalid":        {func(p *platform) { p.entry(webBinding).Reason = v1alpha1.ReasonInvalid }, webBinding, change(sound, 1, "Accepted=False Invalid")},
 		"shadowed":       {func(p *platform) { p.shadow() }, webBinding, []string{" {Ready:0 Draining:0 Down:0}, generation 7", "Accepted=False Shadowed"}},
-		"outdated":       {func(p *platform) { p.entry(bluePool).Reason = v1alpha1.ReasonOutdated }, bluePool, change(pool, 1, "Accepted=False Outdated")},
-		"outside bounds": {func(p *platform) { p.entry(bluePool).Reason = v1alpha1.ReasonOutsideBounds }, bluePool, change(pool, 1, "Accepted=False OutsideBounds")},
+		"outdated":       {func(p *platform) { p.entry(bluePool).Reason = v1alpha1.ReasonOutdated }, bluePool, change(blue, 1, "Accepted=False Outdated")},
+		"outside bounds": {func(p *platform) { p.entry(bluePool).Reason = v1alpha1.ReasonOutsideBounds }, bluePool, change(blue, 1, "Accepted=False OutsideBounds")},
 		"a slice of another": {func(p *platform) {
 			p.fill().State.Refused = []publish.Refusal{{Name: "web.blue", Message: "is managed by somebody"}}
 		}, webBinding, change(sound, 1, "Accepted=False SliceOwnedByOther")},
@@ -104,20 +105,23 @@ func objectCases() map[string]objectCase {
 		"dry run":        {func(p *platform) { p.Snapshot.Plan.Targets[0].DryRun = true }, webBinding, []string{sound[0], sound[1], "Programmed=False DryRun", "Ready=False DryRun", sound[4]}},
 		"fails open":     {func(p *platform) { *p = *web(p.t, failing(p.t)) }, webBinding, change(sound, 3, "Ready=True FailOpen")},
 		"rejected":       {func(p *platform) { p.hold(guard.TooManyRemovals) }, webBinding, change(sound, 4, "Held=True InventoryRejected")},
-		"pool rejected":  {func(p *platform) { p.hold(guard.TooManyRemovals) }, bluePool, change(pool, 3, "Held=True InventoryRejected")},
+		"pool rejected":  {func(p *platform) { p.hold(guard.TooManyRemovals) }, bluePool, change(blue, 3, "Held=True InventoryRejected")},
 		"cut off":        {func(p *platform) { p.hold(guard.ProbesSilent) }, webBinding, change(sound, 4, "Held=True CutOff")},
 		"nothing passes": {func(p *platform) { p.hold(guard.NothingPasses) }, webBinding, change(sound, 4, "Held=True NoEndpointReady")},
-		"no pass":        {func(p *platform) { p.hold(guard.NothingPasses) }, bluePool, change(pool, 3, "Held=True NoEndpointReady")},
-		"unused pool":    {func(p *platform) { p.unplan(); p.Snapshot.Groups = nil }, bluePool, []string{"file 0 nodes 0 targets, generation 7", pool[1], "SourceReady=Unknown NotRead", pool[3]}},
-		"not read yet":   {func(p *platform) { p.Snapshot.Groups[0].State.Source.LastAttempt = time.Time{} }, bluePool, []string{"file 0 nodes 1 targets, generation 7", pool[1], "SourceReady=Unknown NotRead", pool[3], "early"}},
-		"unread":         {func(p *platform) { p.unread(errors.New("token xyz")) }, bluePool, change(pool, 2, "SourceReady=False ReadFailed")},
-		"unauthorized":   {func(p *platform) { p.unread(inventory.Fault(inventory.ErrUnauthorized, errors.New("no"))) }, bluePool, change(pool, 2, "SourceReady=False Unauthorized")},
+		"no pass":        {func(p *platform) { p.hold(guard.NothingPasses) }, bluePool, change(blue, 3, "Held=True NoEndpointReady")},
+		"unused pool":    {func(p *platform) { p.unplan(); p.Snapshot.Groups = nil }, bluePool, []string{"file 0 nodes 0 targets, generation 7", blue[1], "SourceReady=Unknown NotRead", blue[3]}},
+		"not read yet":   {func(p *platform) { p.Snapshot.Groups[0].State.Source.LastAttempt = time.Time{} }, bluePool, []string{"file 0 nodes 1 targets, generation 7", blue[1], "SourceReady=Unknown NotRead", blue[3], "early"}},
+		"unread":         {func(p *platform) { p.unread(errors.New("token xyz")) }, bluePool, change(blue, 2, "SourceReady=False ReadFailed")},
+		"unplaced": {func(p *platform) {
+			p.follow(pool.Placed{LastErr: errors.New("forbidden"), LastSuccess: p.Now})
+		}, bluePool, change(blue, 2, "SourceReady=False ReadFailed")},
+		"unauthorized": {func(p *platform) { p.unread(inventory.Fault(inventory.ErrUnauthorized, errors.New("no"))) }, bluePool, change(blue, 2, "SourceReady=False Unauthorized")},
 		"incomplete": {func(p *platform) {
 			p.unread(fmt.Errorf("x: %w", inventory.Fault(inventory.ErrIncomplete, errors.New("no"))))
-		}, bluePool, change(pool, 2, "SourceReady=False Incomplete")},
+		}, bluePool, change(blue, 2, "SourceReady=False Incomplete")},
 		"no credentials": {func(p *platform) { p.unread(&controller.MissingCredentials{Message: "no file token"}) }, bluePool,
-			[]string{pool[0], "Accepted=False CredentialsMissing", "SourceReady=False ReadFailed", pool[3]}},
-		"unusable pool":       {func(p *platform) { p.unusable() }, bluePool, []string{" 0 nodes 1 targets, generation 7", "Accepted=False OutsideBounds", "SourceReady=Unknown NotRead", pool[3]}},
+			[]string{blue[0], "Accepted=False CredentialsMissing", "SourceReady=False ReadFailed", blue[3]}},
+		"unusable pool":       {func(p *platform) { p.unusable() }, bluePool, []string{" 0 nodes 1 targets, generation 7", "Accepted=False OutsideBounds", "SourceReady=Unknown NotRead", blue[3]}},
 		"of an unusable pool": {func(p *platform) { p.unusable(); p.use().State = assign.Kept }, webBinding, change(sound, 4, "Held=True Invalid")},
 		"early":               {func(p *platform) { p.Snapshot.Groups[0].State.Decided = false }, webBinding, append(slices.Clone(sound), "early")},
 	}

@@ -2,12 +2,14 @@ package report
 
 import (
 	"errors"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
@@ -62,7 +64,12 @@ func (s *survey) sourceReady(c *objectConditions, status *v1alpha1.EndpointPoolS
 	status.Nodes = int32(newest.Source.Nodes)
 	err := newest.Source.LastErr
 	const stay = "the log of the controller says why; endpoints stay as they are and follow their health checks"
+	unplaced := slices.ContainsFunc(p.groups, func(g *surveyedGroup) bool {
+		return g.State != nil && explain.Placement(&g.State.Outcome).Reason == inventory.Reason(explain.PlacementUnavailable)
+	})
 	switch {
+	case err == nil && unplaced:
+		c.add(kind, metav1.ConditionFalse, v1alpha1.ReasonSourceReadFailed, "where the Pods of a remote Service are cannot be read; "+stay)
 	case err == nil:
 		c.add(kind, metav1.ConditionTrue, v1alpha1.ReasonSourceRead, "the source can be read")
 	case errors.Is(err, inventory.ErrUnauthorized):

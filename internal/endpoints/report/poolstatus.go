@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -34,8 +35,10 @@ type PoolStatus struct {
 // GroupStatus is a pool whose endpoints are checked in one way.
 type GroupStatus struct {
 	// HealthCheck is the health check in words.
-	HealthCheck string    `json:"healthCheck"`
-	Condition   Condition `json:"condition"`
+	HealthCheck string `json:"healthCheck"`
+	// RemoteService is left out where none is followed.
+	RemoteService *RemoteService `json:"remoteService,omitempty"`
+	Condition     Condition      `json:"condition"`
 	ModeState
 	// Problem is why the endpoints are not checked and judged as the document says.
 	Problem  string `json:"problem,omitempty"`
@@ -62,8 +65,9 @@ func (s *survey) pool(name string) PoolStatus {
 	for i, g := range p.groups {
 		d := s.groupDocument(g)
 		status.Groups = append(status.Groups, GroupStatus{
-			HealthCheck: checkText(g.Check), Condition: d.Condition, ModeState: d.ModeState, Problem: g.Problem, Services: g.targets, Stages: d.Stages,
+			HealthCheck: checkText(g.Check), RemoteService: d.Source.RemoteService, Condition: d.Condition, ModeState: d.ModeState, Problem: cmp.Or(g.Problem, d.Source.RemoteService.problem()), Services: g.targets, Stages: d.Stages,
 		})
+		d.Source.RemoteService = nil // the pool has one for each group
 		nodes := max(status.Stages.Nodes, d.Stages.Nodes)
 		status.Stages = status.Stages.and(d.Stages)
 		status.Stages.Nodes = nodes // they are read once for all groups

@@ -216,6 +216,7 @@ func TestTheSchemaListsEveryWord(t *testing.T) {
 		"stage":         {decision["stage"].Enum, []string{string(inventory.StageSource), string(inventory.StageFilter), string(inventory.StageHealth), string(inventory.StageGuard)}},
 		"healthCheckBy": {schema.Defs["poolPart"].Properties["healthCheckBy"].Enum, []string{string(naming.Pool), string(naming.Binding), string(naming.Service), string(naming.Environment)}},
 		"spelling":      {schema.Defs["service"].Properties["spelling"].Enum, []string{naming.Fields.String(), naming.Annotations.String()}},
+		"remoteService": {schema.Defs["remoteService"].Properties["reason"].Enum, []string{"", string(explain.PlacementRejected), string(explain.UnknownNode), string(explain.PlacementUnavailable)}},
 		"problem":       {schema.Defs["problem"].Properties["kind"].Enum, []string{string(publish.ServiceMissing), string(publish.ServiceDeleting), string(publish.ServiceHasSelector), string(publish.ServiceExternalName), string(publish.PortMismatch)}},
 	} {
 		if !slices.Equal(test.got, test.want) {

@@ -75,7 +75,7 @@ func TestTheSchemaOfTheListHasEveryWord(t *testing.T) {
 			t.Errorf("states in %s (-want +got):\n%s", name, diff)
 		}
 	}
-	for _, name := range []string{"source", "stages", "problem", "refusal", "notice", "removal", "election", "program"} {
+	for _, name := range []string{"source", "remoteService", "stages", "problem", "refusal", "notice", "removal", "election", "program"} {
 		if diff := cmp.Diff(status.Defs[name], schema.Defs[name]); diff != "" {
 			t.Errorf("%s is described in two ways:\n%s", name, diff)
 		}

@@ -12,6 +12,9 @@ func (d *Document) spell(names naming.Names) {
 	if d.Problem != nil {
 		messages = append(messages, &d.Problem.Message)
 	}
+	if d.Source.RemoteService != nil {
+		messages = append(messages, &d.Source.RemoteService.Message)
+	}
 	for _, m := range messages {
 		*m = names.Of(*m)
 	}

@@ -7,7 +7,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
@@ -138,8 +140,28 @@ func (s *survey) of(f Facts, g assign.Group) Facts {
 	if seen := s.groups[g]; seen != nil && seen.Problem != "" {
 		f.Warnings = append(f.Warnings, "the endpoints cannot be checked as the documents say, and are checked as before: "+seen.Problem)
 	}
+	f.Remote = s.remote(g)
+	if problem := f.Remote.problem(); problem != "" {
+		f.Warnings = append(f.Warnings, problem)
+	}
 	f.HealthOff = g.Check.Mode == v1alpha1.HealthCheckNone
 	return f
+}
+
+// remote is what a group knows of the remote Service that it follows, nil where it follows none.
+func (s *survey) remote(g assign.Group) *RemoteService {
+	if g.Remote == (inventory.RemoteService{}) {
+		return nil
+	}
+	r := &RemoteService{Namespace: g.Remote.Namespace, Name: g.Remote.Name}
+	if seen := s.groups[g]; seen != nil && seen.State != nil {
+		placed, told := seen.State.Placed, explain.Placement(&seen.State.Outcome)
+		if r.EveryNode = placed.EveryNode; placed.Newest != nil {
+			r.Nodes = len(placed.Newest.Ready)
+		}
+		r.Reason, r.Message, r.Since = string(told.Reason), told.Message, stamp(told.Since)
+	}
+	return r
 }
 
 // sourceKind is the value of SOURCE_KIND that does the same.
