@@ -56,7 +56,11 @@ func (g *groups) checks(key assign.Group) int {
 	if p == nil || key.Check.Mode == v1alpha1.HealthCheckNone {
 		return 0
 	}
-	return int(p.size.Load())
+	n := int(p.size.Load())
+	if placed, known := g.placed(key); known {
+		n = min(n, placed)
+	}
+	return n
 }
 
 // held returns the groups that are checked in any case: all but those that are to take over

@@ -163,8 +163,8 @@ func (a *Assessment) undecided(key assign.Group) error {
 		}
 	}
 	switch {
-	case g != nil && g.State != nil && g.State.Source.LastErr != nil:
-		return &SourceError{g.State.Source.LastErr}
+	case g != nil && g.State != nil && g.State.readErr() != nil:
+		return &SourceError{g.State.readErr()}
 	case g != nil && g.Problem != "":
 		return errors.New(g.Problem)
 	}

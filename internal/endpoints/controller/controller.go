@@ -17,6 +17,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
@@ -65,6 +66,9 @@ type Origin struct {
 	Changed  <-chan struct{}
 	Run      func(context.Context) error
 	Warnings func() []string
+	// Follow says where the Pods of a remote Service are until its context ends, while Run
+	// runs; nil where the pool has no way to the remote cluster.
+	Follow func(context.Context, inventory.RemoteService) pool.Placer
 }
 
 // Checking is how the endpoints of one group are checked and judged.

@@ -11,6 +11,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 )
 
@@ -140,11 +141,17 @@ func (g *groups) begin(ctx context.Context, key assign.Group, p *running, from b
 	if checking.Prober != nil {
 		options.Hub, options.Share, options.Key = s.probes, p.share, checking.Key
 	}
+	follow := func(context.Context) {}
+	if key.Remote != (inventory.RemoteService{}) {
+		placer := newPlacer(p.source, key.Remote)
+		options.Placer, options.Port, follow = placer, key.Check.Port, placer.run
+	}
 	if now.group, err = pool.NewGroup(options); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	now.stop = cancel
+	s.parts.Go(func() { follow(ctx) })
 	s.parts.Go(func() {
 		if err := now.group.Run(ctx, from.members); err != nil {
 			s.teller.group(key, err)
@@ -171,11 +178,11 @@ func (g *group) publish(s *Server, key assign.Group, v *guard.Verdict) {
 	}
 }
 
-// release lets the verdicts of a single run reach the Services, where the pool was read.
+// release lets the verdicts of a single run reach the Services, where all that it needs was read.
 func (g *group) release(s *Server, key assign.Group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if seen := g.seen.Load(); g.settled() && seen.Source.LastErr == nil && !g.free.Swap(true) {
+	if seen := g.seen.Load(); g.settled() && seen.readErr() == nil && !g.free.Swap(true) {
 		s.set.Publish(name(key), g.verdict.Load())
 	}
 }
@@ -199,6 +206,20 @@ func healthOf(v *guard.Verdict) assign.Health {
 	h.Passing.IPv4, h.Passing.IPv6 = v.Passing()
 	h.Serving.IPv4, h.Serving.IPv6 = v.Serving()
 	return h
+}
+
+// placed is how many nodes of a group have a Pod of the remote Service that it follows, and false
+// where that is not known, or makes no difference.
+func (g *groups) placed(key assign.Group) (int, bool) {
+	running := g.running[key]
+	if running == nil {
+		return 0, false
+	}
+	seen := running.seen.Load()
+	if seen == nil || seen.Placed.Newest == nil || seen.Placed.EveryNode {
+		return 0, false
+	}
+	return len(seen.Placed.Newest.Ready) + len(seen.Placed.Newest.Ending), true
 }
 
 // age returns how long ago the slowest group came round last.

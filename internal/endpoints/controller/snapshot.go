@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -58,6 +59,9 @@ type GroupState struct {
 	Findings  func() []explain.Finding
 	Reads     []explain.Cycle
 }
+
+// readErr is why the source could not be read last, or where the Pods of the remote Service are.
+func (s *GroupState) readErr() error { return cmp.Or(s.Source.LastErr, s.Placed.LastErr) }
 
 // ServiceState is what became of one Service.
 type ServiceState struct {

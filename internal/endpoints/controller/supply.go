@@ -21,8 +21,8 @@ type source struct {
 	changed chan struct{}
 	read    func(nodes int)
 
-	// tried is closed when it was tried once.
-	tried chan struct{}
+	// tried is closed when it was tried once, ready when it was made.
+	tried, ready chan struct{}
 
 	mu   sync.Mutex
 	made Origin
@@ -30,7 +30,7 @@ type source struct {
 }
 
 func newSource(supply Supply, read func(nodes int)) *source {
-	s := &source{make: supply.Make, changed: make(chan struct{}, 1), read: read, tried: make(chan struct{})}
+	s := &source{make: supply.Make, changed: make(chan struct{}, 1), read: read, tried: make(chan struct{}), ready: make(chan struct{})}
 	return s
 }
 
@@ -98,6 +98,7 @@ func (s *source) await(ctx context.Context) (origin Origin, ok bool) {
 			signal(s.changed)
 		}
 		if err == nil {
+			close(s.ready)
 			return origin, true
 		}
 		timer.Reset(retry)

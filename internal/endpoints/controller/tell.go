@@ -9,6 +9,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
@@ -208,6 +209,9 @@ func keyArgs(key assign.Key) []any {
 
 func (t *teller) groupArgs(key assign.Group) []any {
 	args := []any{"pool", key.Pool, "health_check_mode", string(key.Check.Mode), "health_check_port", key.Check.Port}
+	if key.Remote != (inventory.RemoteService{}) {
+		args = append(args, "remote_service", key.Remote.String())
+	}
 	if t.variables { // no message names their pool
 		return args[2:]
 	}

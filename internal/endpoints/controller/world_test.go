@@ -62,6 +62,12 @@ type world struct {
 	unread map[string]bool
 	// slow are Services whose slices are read as soon as their channel is closed, not before.
 	slow map[string]chan struct{}
+	// placements say where the Pods of remote Services are; noWay says that none can be followed,
+	// and makeErr why no source can be made.
+	placements map[inventory.RemoteService]*placements
+	noWay      bool
+	makeErr    error
+	reads      int
 	// checkErr is why the checks of a pool cannot be made.
 	checkErr map[string]error
 	writes   []string
@@ -450,6 +456,7 @@ type worldSource struct {
 func (s worldSource) Read(context.Context) ([]inventory.Node, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.world.reads++
 	return slices.Clone(s.nodes[s.name]), nil
 }
 
@@ -492,7 +499,15 @@ func (w *world) options() controller.Options {
 				rules.Subnets = append(rules.Subnets, netip.MustParsePrefix(s))
 			}
 			return controller.Supply{
-				Make: func() (controller.Origin, error) { return controller.Origin{Source: worldSource{w, p.Name}}, nil },
+				Make: func() (controller.Origin, error) {
+					w.mu.Lock()
+					defer w.mu.Unlock()
+					made := controller.Origin{Source: worldSource{w, p.Name}, Follow: w.follow}
+					if w.noWay {
+						made.Follow = nil
+					}
+					return made, w.makeErr
+				},
 				Free: true, Rules: rules, PollInterval: policy.PollInterval, Timeout: time.Second,
 			}, nil
 		},
