@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,7 +11,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/placement"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
@@ -27,7 +31,8 @@ func (b *parts) supply(pool *v1alpha1.EndpointPool) (controller.Supply, error) {
 
 // origin makes the source of a pool, with the credentials as they are now.
 func (b *parts) origin(pool *v1alpha1.EndpointPool) (controller.Origin, error) {
-	made, err := b.made(pool, b.access(pool))
+	from := b.access(pool)
+	made, err := b.made(pool, from)
 	if err != nil {
 		return controller.Origin{}, err
 	}
@@ -36,7 +41,35 @@ func (b *parts) origin(pool *v1alpha1.EndpointPool) (controller.Origin, error) {
 	if made.cloud != nil {
 		out.Warnings = made.cloud.Warnings
 	}
+	if err := b.follow(pool, from, &out); err != nil {
+		return controller.Origin{}, err
+	}
 	return out, nil
+}
+
+// follow lets Services follow those of the remote cluster, where its nodes come from a kubeconfig.
+// One that is not there yet is an error until it comes.
+func (b *parts) follow(of *v1alpha1.EndpointPool, from access, out *controller.Origin) error {
+	switch dir := b.config.Documents.CredentialsDir; {
+	case of.Spec.Source.Kubernetes == nil && of.Spec.Source.IONOS == nil:
+		return nil
+	case from.kubeconfig == "" && dir == "":
+		return nil
+	case from.kubeconfig == "":
+		from.kubeconfig = filepath.Join(dir, of.Spec.Credentials, "kubeconfig")
+	}
+	remote, err := placement.New(placement.Options{Way: remoteWay(from, b.metrics)})
+	if err != nil {
+		return err
+	}
+	run := out.Run
+	out.Run = func(ctx context.Context) error {
+		return beside(ctx, remote.Run, func(ctx context.Context) { _ = run(ctx) })
+	}
+	out.Follow = func(ctx context.Context, service inventory.RemoteService) pool.Placer {
+		return remote.Follow(ctx, service)
+	}
+	return nil
 }
 
 // made is the source of a pool by that access.
