@@ -41,8 +41,12 @@ func newLocalWorld(t *testing.T) *world {
 type status struct {
 	Summary, Mode string
 	Healthy       bool
-	Source, Store struct{ LastError string }
-	Nodes         []nodeStatus
+	Source        struct {
+		LastError     string
+		RemoteService *struct{ Reason string }
+	}
+	Store struct{ LastError string }
+	Nodes []nodeStatus
 }
 
 type nodeStatus struct {
