@@ -20,6 +20,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
@@ -41,7 +42,8 @@ type reasonCase struct {
 	remote bool
 }
 
-// ofPlacement are the reasons of groups that follow a remote Service.
+// ofPlacement are the reasons of groups that follow a remote Service; see
+// TestEachReasonOfAPlacementIsTheSameOnEverySurface.
 var ofPlacement = []string{"NoPod", "UnknownNode", "PlacementRejected"}
 
 // reasonCases has a way into each reason. By default the daemon's other two nodes are
@@ -195,6 +197,32 @@ func TestEachReasonIsTheSameOnEverySurface(t *testing.T) {
 	}
 	for reason := range cases {
 		t.Errorf("%s is no reason", reason)
+	}
+}
+
+func TestEachReasonOfAPlacementIsTheSameOnEverySurface(t *testing.T) {
+	netns.Require(t)
+	w := newWorld(t, controlplane.Start(t, controlplane.Options{}), "client-go")
+	r := newRemote(t, w.cp, w)
+	r.makeRemoteService(30080)
+	as := *w
+	as.user = r.user
+	as.grantAll("placement",
+		rbacv1.PolicyRule{APIGroups: []string{"discovery.k8s.io"}, Resources: []string{"endpointslices"}, Verbs: []string{"list", "watch"}},
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"list", "watch"}})
+	w.env["REMOTE_SERVICE"], w.env["DRAIN_PERIOD"] = "remote-shop/web", "1s"
+	w.env["HEALTH_CHECK_INTERVAL"], w.env["HEALTH_CHECK_TIMEOUT"] = "500ms", "400ms"
+	first, others := w.nodes[0].Name, []string{w.nodes[1].Name, w.nodes[2].Name}
+	r.putPods(append(others, first)...)
+	s := newSurfaces(w.start())
+	s.await(first, "Ready")
+	for _, step := range []struct {
+		pods   []string
+		reason string
+	}{{nil, "PlacementRejected"}, {append(others, "elsewhere"), "UnknownNode"}, {others, "NoPod"}} {
+		r.putPods(step.pods...)
+		s.await(first, step.reason)
+		s.check(first, step.reason)
 	}
 }
 
