@@ -2,12 +2,15 @@ package preflight
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
+
+var errNoWay = errors.New("the pool has no kubeconfig of the remote cluster; give it one, or remove REMOTE_SERVICE")
 
 // Placed is where the Pods of a remote Service are, or why that is not known.
 type Placed struct {
@@ -28,9 +31,11 @@ func (l *look) follow(ctx context.Context) (checks []Check) {
 	defer cancel()
 	each(len(l.pools), l.pools, func(_ int, p *pool) {
 		var remotes []inventory.RemoteService
+		p.placed = make(map[inventory.RemoteService]Placed)
 		for _, g := range l.plan.Groups() {
-			if g.Pool == p.document.Name && g.Remote != (inventory.RemoteService{}) {
+			if g.Pool == p.document.Name && g.Remote != (inventory.RemoteService{}) && p.origin.Read != nil {
 				remotes = append(remotes, g.Remote)
+				p.placed[g.Remote] = Placed{Err: errNoWay}
 			}
 		}
 		if len(remotes) > 0 && p.origin.Follow != nil {
