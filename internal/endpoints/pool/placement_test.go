@@ -3,6 +3,7 @@ package pool_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -36,7 +37,9 @@ func (p *placer) Changed() <-chan struct{} { return p.changed }
 
 // name has Pods on the nodes "w1 w2" and says so.
 func (p *placer) name(nodes string) {
-	p.put(&inventory.Placement{Ready: strings.Fields(nodes), Found: true, Local: true, NodePorts: []uint16{30080}}, nil)
+	ready := strings.Fields(nodes)
+	slices.Sort(ready)
+	p.put(&inventory.Placement{Ready: ready, Found: true, Local: true, NodePorts: []uint16{30080}}, nil)
 }
 
 // put answers that, and signals it.
@@ -234,4 +237,109 @@ func count(outcomes []pool.Outcome, is func(pool.Outcome) bool) (n int) {
 		}
 	}
 	return n
+}
+
+// TestContract235NoMoveOfPodsHoldsOrLeavesADeadOneReady is a remote Service with the policy Local: a
+// node without a Pod is silent, and the placement says so 50 ms later.
+func TestContract235NoMoveOfPodsHoldsOrLeavesADeadOneReady(t *testing.T) {
+	for name, moves := range map[string][]string{
+		"two rollouts 45 s apart": {"1 2 3", "4 5 6", "7 8 1"},
+		"from eight to two":       {"1 2 3 4 5 6 7 8", "1 2"},
+		"one is recreated":        {"1", "", "5"},
+		"to one and back":         {"1 2 3 4", "1", "1 2 3 4"},
+		"to none and back":        {"1 2 3 4", "", "1 2 3 4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
+				w, p := newWorld(t, 1, 2, 3, 4, 5, 6, 7, 8), newPlacer()
+				w.opts.Placer, w.opts.Port = p, 30080
+				move := func(pods string) {
+					w.set(func() {
+						for o := 1; o <= 8; o++ {
+							w.mute[address(o)] = !strings.Contains(pods, fmt.Sprint(o))
+						}
+					})
+					during(50 * time.Millisecond)
+					p.name(strings.Join(strings.Fields("w"+strings.Join(strings.Fields(pods), " w")), " "))
+				}
+				move(moves[0])
+				w.start()
+				for _, pods := range moves {
+					move(pods)
+					during(5 * time.Second) // less than FALL intervals
+					for tenth := range 400 {
+						for _, member := range strings.Fields(w.published()) {
+							if o, dead := strings.CutSuffix(member, "=ready"); dead && !strings.Contains(pods, o) {
+								t.Fatalf("%s is ready %d00 ms after it lost its Pod: %s", o, 50+tenth, w.published())
+							}
+						}
+						if v := w.last().Verdict; v.Mode != guard.Publish || v.Placement.Reason != "" && pods != "" {
+							t.Fatalf("got %s, %s: %s", v.Mode, v.Placement.Reason, v.Message+v.Placement.Message)
+						}
+						during(100 * time.Millisecond)
+					}
+					if want := strings.ReplaceAll(pods, " ", "=ready ") + "=ready"; pods != "" && !inOrder(w.published(), want) {
+						t.Errorf("got %s, want %s", w.published(), want)
+					}
+				}
+				w.stop()
+			})
+		})
+	}
+}
+
+// TestContract235PodsThatServeWhileTheyEndLoseNothing: new Pods are ready first, and old ones serve for
+// 5 s after they begin to end. No endpoint is ready that does not answer.
+func TestContract235PodsThatServeWhileTheyEndLoseNothing(t *testing.T) {
+	for name, moves := range map[string][][2]string{ // those that are ready, and those that end
+		"two rollouts 45 s apart": {{"w1 w2 w3"}, {"w4 w5 w6", "w1 w2 w3"}, {"w1 w7 w8", "w4 w5 w6"}},
+		"from eight to two":       {{"w1 w2 w3 w4 w5 w6 w7 w8"}, {"w1 w2", "w3 w4 w5 w6 w7 w8"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
+				w, p := newWorld(t, 1, 2, 3, 4, 5, 6, 7, 8), newPlacer()
+				w.opts.Placer, w.opts.Port = p, 30080
+				answer := func(nodes string) {
+					w.set(func() {
+						for o := 1; o <= 8; o++ {
+							w.mute[address(o)] = !strings.Contains(nodes, fmt.Sprint(o))
+						}
+					})
+				}
+				place := func(ready, ending string) {
+					p.put(&inventory.Placement{Ready: strings.Fields(ready), Ending: strings.Fields(ending), Found: true, Local: true}, nil)
+				}
+				answer(moves[0][0])
+				w.start()
+				for _, is := range moves {
+					answer(is[0] + is[1])
+					both := strings.Fields(is[0] + " " + is[1])
+					slices.Sort(both)
+					place(strings.Join(both, " "), "")
+					during(5 * time.Second)
+					place(is[0], is[1])
+					during(5 * time.Second)
+					answer(is[0])
+					place(is[0], "")
+					for range 350 {
+						for _, member := range strings.Fields(w.published()) {
+							if o, ready := strings.CutSuffix(member, "=ready"); ready && !strings.Contains(is[0], o) {
+								t.Fatalf("%s has no Pod: %s", member, w.published())
+							}
+						}
+						during(100 * time.Millisecond)
+					}
+				}
+				w.stop()
+			})
+		})
+	}
+}
+
+// inOrder reports whether both name the same, in any order.
+func inOrder(got, want string) bool {
+	a, b := strings.Fields(got), strings.Fields(want)
+	slices.Sort(a)
+	slices.Sort(b)
+	return slices.Equal(a, b)
 }
