@@ -13,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 
@@ -33,6 +34,8 @@ type ClusterOptions struct {
 	// Unnamed says that the Nodes do not name their address on the private LAN, as in
 	// clusters that IONOS manages. Then the source is a file.
 	Unnamed bool
+	// Follow says that the daemon follows the remote Service.
+	Follow bool
 	// NodePortAddresses are those of kube-proxy; without them it has its default.
 	NodePortAddresses []string
 	// Env is added to the daemon's environment.
@@ -64,6 +67,9 @@ func (w *World) Cluster(t testing.TB, options ClusterOptions) *Cluster {
 	c := &Cluster{Target: w.unstarted(t, Options{Source: source, Workers: -1}), options: options}
 	c.backends = c.ready
 	c.Daemon.Env["TARGET_PORT"] = fmt.Sprint(c.createRemoteService())
+	if options.Follow {
+		c.follow()
+	}
 	maps.Copy(c.Daemon.Env, options.Env)
 	c.AddNodes(options.Nodes)
 	c.Schedule(c.nodes[:options.Pods]...)
@@ -110,6 +116,14 @@ func (c *Cluster) createRemoteService() int32 {
 	return service.Spec.Ports[0].NodePort
 }
 
+// follow lets the daemon follow the Service, with the rights that this needs.
+func (c *Cluster) follow() {
+	c.t.Helper()
+	c.Daemon.Env["REMOTE_SERVICE"] = c.namespace + "/web"
+	c.Daemon.Env["SECURED_KUBECONFIG"] = mayWatch(c.t, c.world.Remote, c.world.remote, "follower", schema.GroupResource{Resource: "nodes"},
+		schema.GroupResource{Resource: "services"}, schema.GroupResource{Group: discoveryv1.GroupName, Resource: "endpointslices"})
+}
+
 // set puts a Pod in a state and writes the remote slice, as Kubernetes does for a Pod
 // that is ready, one that ends and still serves, and one that is gone.
 func (c *Cluster) set(p *Pod, state podState) {
@@ -131,6 +145,24 @@ func (c *Cluster) set(p *Pod, state podState) {
 			},
 		})
 	}
+	c.writeSlice()
+}
+
+// Forget takes every Pod out of the remote slice, though all serve on, as a wrong selector
+// does. The kube-proxies end before that, so their rules stay.
+func (c *Cluster) Forget() {
+	c.t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, n := range c.nodes {
+		n.proxy.Stop()
+	}
+	c.slice.Endpoints = nil
+	c.writeSlice()
+}
+
+func (c *Cluster) writeSlice() {
+	c.t.Helper()
 	written, err := c.world.remote.DiscoveryV1().EndpointSlices(c.namespace).Update(c.t.Context(), c.slice, metav1.UpdateOptions{})
 	if err != nil {
 		c.t.Errorf("%s: write the remote slice: %v", c.Name, err)

@@ -3,7 +3,9 @@
 package lab_test
 
 import (
+	"maps"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -14,7 +16,8 @@ import (
 // TestRemoteKubeProxies moves a Pod of a remote cluster to another node, through the
 // kube-proxies of both clusters. Where each node forwards to every Pod, no client may
 // notice it. Where a node takes connections for its own Pods only, the node that the Pod
-// has left is silent, and goes as a silent endpoint does.
+// has left is silent, and goes as a silent endpoint does. Where the daemon follows the remote
+// Service, no client may notice that either.
 func TestRemoteKubeProxies(t *testing.T) {
 	w := lab.Start(t)
 	for _, mode := range []kubeproxy.Mode{kubeproxy.IPTables, kubeproxy.NFTables} {
@@ -48,7 +51,69 @@ func TestRemoteKubeProxies(t *testing.T) {
 			})
 		}
 	}
+	t.Run("two rollouts followed", func(t *testing.T) {
+		t.Parallel()
+		c := w.Cluster(t, following(kubeproxy.IPTables, 8))
+		c.Begin(100)
+		seen := c.See()
+		twoRollouts(c)
+		pause(afterwards)
+		seen.Stop()
+		c.End()
+		c.WantNoneLost()
+		wantFollowed(t, c, seen)
+		c.Report("remote kube-proxy/two rollouts followed", "three Pods move to other nodes, one after the other, and 45 s later to others again", seen.Facts()...)
+	})
+	t.Run("no Pod named", func(t *testing.T) {
+		t.Parallel()
+		noPodNamed(t, w.Cluster(t, following(kubeproxy.NFTables, 4)))
+	})
 }
+
+// following is a cluster with three Pods whose Service the daemon follows.
+func following(mode kubeproxy.Mode, nodes int) lab.ClusterOptions {
+	return lab.ClusterOptions{Mode: mode, Policy: corev1.ServiceExternalTrafficPolicyLocal, Nodes: nodes, Pods: 3, Follow: true}
+}
+
+// wantFollowed fails the test if a dead endpoint stayed ready for longer than its health check
+// needs, or the daemon held.
+func wantFollowed(t *testing.T, c *lab.Cluster, seen *lab.Seen) {
+	t.Helper()
+	if len(seen.Modes) > 0 || seen.Longest > oneSilence {
+		t.Errorf("got the modes %v and an endpoint that was ready and dead for %v, want Publish all the time and at most %v\n%s",
+			seen.Modes, seen.Longest, oneSilence, c.Daemon.Log())
+	}
+}
+
+// noPodNamed loses a node, and then every Pod in the remote slices, though two of them serve on.
+func noPodNamed(t *testing.T, c *lab.Cluster) {
+	c.Begin(100)
+	seen := c.See()
+	lost := c.Pods()[0].Node
+	c.Mark("fault")
+	lost.Unplug()
+	c.AwaitState(lost.Worker, "down")
+	pause(afterwards)
+	before := c.States()
+	forgotten := c.Mark("no Pod is named")
+	c.Forget()
+	c.AwaitEvent("PlacementRejected")
+	if took := time.Since(forgotten); took > toldIn {
+		t.Errorf("that no Pod is named is told after %v, want at most %v", took, toldIn)
+	}
+	pause(afterwards)
+	if got := c.States(); !maps.Equal(got, before) {
+		t.Errorf("got %v published, want %v as before\n%s", got, before, c.Daemon.Log())
+	}
+	seen.Stop()
+	c.End()
+	wantFollowed(t, c, seen)
+	c.Report("remote kube-proxy/no Pod named", "a node is lost, then the remote slices name no Pod any more, though two serve on",
+		append(seen.Facts(), bounded(t, c.Target, oneSilence)...)...)
+}
+
+// toldIn is in what time a placement that takes nothing away is told.
+const toldIn = 45 * time.Second
 
 // movePod moves a Pod to the node without one, and returns the node that it has left.
 func movePod(c *lab.Cluster) *lab.Node {

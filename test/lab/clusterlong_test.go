@@ -13,27 +13,29 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/lab"
 )
 
-// move is something that happens in a remote cluster. What it costs is measured and not
-// judged.
+// move is something that happens in a remote cluster. What it costs is measured, and judged
+// where the remote Service is followed.
 type move struct {
 	name, text  string
 	nodes, pods int
 	story       func(c *lab.Cluster)
+	// lossless says that no request is lost where the remote Service is followed.
+	lossless bool
 }
 
 // moves are those that are measured with both traffic policies.
 func moves() []move {
 	return []move{
-		{"rolling update", "three Pods move to other nodes, one after the other", 8, 3, rollingUpdate},
-		{"two rollouts", "three Pods move to other nodes, one after the other, and 45 s later to others again, one of which had a Pod at first", 8, 3, twoRollouts},
-		{"surge of half", "four Pods move to other nodes, two at a time", 8, 4, surgeOfHalf},
-		{"ten to two", "of ten Pods on ten nodes eight are deleted at once", 10, 10, tenToTwo},
-		{"recreated", "the only Pod is deleted, then one starts on another node", 8, 1, recreated},
-		{"one and back", "of three Pods two are deleted, and 20 s later two start on other nodes", 8, 3, oneAndBack},
-		{"node drained", "a node is cordoned, its Pod is evicted and starts elsewhere, and the node is deleted", 8, 3, nodeDrained},
-		{"node lost", "a machine with a Pod is switched off; Kubernetes says so after 50 s", 8, 3, nodeLost},
-		{"fresh nodes", "four nodes join, the Pods move there, and the old nodes are announced to leave", 4, 3, freshNodes},
-		{"mode changed", "the kube-proxies of the nodes change from iptables to nftables, one after the other", 4, 3, modeChanged},
+		{"rolling update", "three Pods move to other nodes, one after the other", 8, 3, rollingUpdate, true},
+		{"two rollouts", "three Pods move to other nodes, one after the other, and 45 s later to others again, one of which had a Pod at first", 8, 3, twoRollouts, true},
+		{"surge of half", "four Pods move to other nodes, two at a time", 8, 4, surgeOfHalf, true},
+		{"ten to two", "of ten Pods on ten nodes eight are deleted at once", 10, 10, tenToTwo, true},
+		{"recreated", "the only Pod is deleted, then one starts on another node", 8, 1, recreated, false},
+		{"one and back", "of three Pods two are deleted, and 20 s later two start on other nodes", 8, 3, oneAndBack, true},
+		{"node drained", "a node is cordoned, its Pod is evicted and starts elsewhere, and the node is deleted", 8, 3, nodeDrained, true},
+		{"node lost", "a machine with a Pod is switched off; Kubernetes says so after 50 s", 8, 3, nodeLost, false},
+		{"fresh nodes", "four nodes join, the Pods move there, and the old nodes are announced to leave", 4, 3, freshNodes, true},
+		{"mode changed", "the kube-proxies of the nodes change from iptables to nftables, one after the other", 4, 3, modeChanged, false},
 	}
 }
 
@@ -54,6 +56,9 @@ func TestRemoteMoves(t *testing.T) {
 			Mode: kubeproxy.IPTables, Policy: local, Env: map[string]string{"HEALTH_CHECK_MAX_SILENT_PERCENT": "100"},
 		})
 	}
+	for _, m := range append(all, move{"twenty rollouts", "three Pods move to other nodes, twenty times", 8, 3, twentyRollouts, true}) {
+		measure(t, w, m, "following, ", lab.ClusterOptions{Mode: kubeproxy.IPTables, Policy: local, Follow: true})
+	}
 	measure(t, w, all[0], "no preStop pause, ", lab.ClusterOptions{Mode: kubeproxy.IPTables, Policy: cluster, Abrupt: true})
 	measure(t, w, all[1], "nftables, ", lab.ClusterOptions{Mode: kubeproxy.NFTables, Policy: local})
 	measure(t, w, all[len(all)-1], "private address not named, ", lab.ClusterOptions{Mode: kubeproxy.IPTables, Policy: cluster, Unnamed: true})
@@ -72,6 +77,12 @@ func measure(t *testing.T, w *lab.World, m move, what string, options lab.Cluste
 		seen.Settle(15 * time.Minute)
 		seen.Stop()
 		c.End()
+		if options.Follow {
+			wantFollowed(t, c, seen)
+		}
+		if m.lossless && options.Follow {
+			c.WantNoneLost()
+		}
 		c.Report("remote kube-proxy/"+name, m.text, seen.Facts()...)
 	})
 }
@@ -88,6 +99,18 @@ func twoRollouts(c *lab.Cluster) {
 	pause(time.Until(began.Add(45 * time.Second)))
 	c.Mark("the second one begins")
 	c.Rollout(1, nodes[6], nodes[7], nodes[0])
+}
+
+func twentyRollouts(c *lab.Cluster) {
+	nodes := c.Nodes()
+	for i := range 20 {
+		var next []*lab.Node
+		for j := range 3 {
+			next = append(next, nodes[(3*i+3+j)%len(nodes)])
+		}
+		c.Mark("rolling update %d begins", i+1)
+		c.Rollout(1, next...)
+	}
 }
 
 func surgeOfHalf(c *lab.Cluster) {

@@ -36,8 +36,8 @@
 // A [Cluster] is a remote cluster with both ends of the way: nodes with a real kube-proxy
 // each, and Pods behind a Service of type NodePort, whose EndpointSlice is written as
 // Kubernetes writes it. Schedule, Delete and Rollout move its Pods; a [Node] has Cordon,
-// NotReady, StartProxy (in another mode) and the faults of a worker. [Cluster.See] says how
-// long endpoints that take no connection stayed ready.
+// NotReady, StartProxy (in another mode) and the faults of a worker. Forget leaves every Pod
+// out of the slice. [Cluster.See] says how long endpoints that take no connection stayed ready.
 //
 // A [Fleet] is the built endpoint-views and a real Envoy that it feeds, on machines of their
 // own: [Fleet.Before] is a [Target] as the clients of the Envoy see it, beside those of
