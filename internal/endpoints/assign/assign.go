@@ -74,7 +74,7 @@ func (r *rules) life(key Key, uses []use, asked bool, w wish) []use {
 			continue
 		}
 		changed := r.change(key, uses[i], want)
-		changed.began = uses[i].began
+		changed.began, changed.left = uses[i].began, time.Time{}
 		after = append(after, changed)
 	}
 	ports := r.offered(key)
@@ -87,7 +87,11 @@ func (r *rules) life(key Key, uses []use, asked bool, w wish) []use {
 			if !u.PortFromService {
 				u.Ports = renamed(u.Ports, ports)
 			}
-			after = append(after, u.ended(r.endOf(key, u, asked, w), r.in.Now))
+			why := r.endOf(key, u, asked, w)
+			if why == replaced && u.left.IsZero() && !u.recovered {
+				u.left = r.in.Now
+			}
+			after = append(after, u.ended(why, r.in.Now))
 		}
 	}
 	return after

@@ -215,16 +215,13 @@ func (l *leave) handOver(key Key, t target, i int) (h handOver, others bool) {
 	return h, others
 }
 
-// together returns a use that is to go, and those of other pools that go with it, as where two pools
-// become one: the new has to be enough for all. The endpoints of a pool count once.
+// together returns a use that is to go, and those that documents stopped to name at the same time, as
+// where two pools become one: the new has to be enough for all.
 func (t target) together(i int) []*use {
-	all := []*use{&t.uses[i]}
+	u := &t.uses[i]
+	all := []*use{u}
 	for j := range t.uses {
-		o := &t.uses[j]
-		goes := o.end == replaced && o.since.Equal(all[0].since) && o.drains.IsZero() && !o.emptied && !o.unknown
-		counted := slices.ContainsFunc(all, func(u *use) bool { return u.Pool == o.Pool }) ||
-			slices.ContainsFunc(t.uses, func(u use) bool { return u.Pool == o.Pool && u.end == "" })
-		if goes && !counted {
+		if o := &t.uses[j]; j != i && !u.left.IsZero() && o.left.Equal(u.left) && o.end == replaced && o.drains.IsZero() && !o.emptied {
 			all = append(all, o)
 		}
 	}

@@ -312,6 +312,21 @@ func TestContract201TwoPoolsThatBecomeOneCountTogether(t *testing.T) {
 	w.after(time.Second).after(0).want("shop/a red:30080 active", "shop/a blue:30080 draining", "shop/a green:30080 draining")
 }
 
+// What a Service left one after the other may have the same endpoints, so it does not count together.
+func TestContract201PoolsThatWereLeftBeforeCountForThemselves(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a")
+	w.in.Pools = append(w.in.Pools, pool("red", []string{"shop"}, "30000-32767"))
+	w.refuses["a.green"] = true
+	w.in.Bindings[0] = binding("shop/a", "green")
+	w.after(time.Second).after(time.Second).want("shop/a green:30080 active", "shop/a blue:30080 leaving")
+	w.in.Bindings, w.in.Broken = nil, []assign.Broken{{Key: key("shop/a"), Mistakes: "a mistake"}}
+	w.after(time.Second)
+	w.in.Bindings, w.in.Broken = []v1alpha1.EndpointBinding{binding("shop/a", "red")}, nil
+	w.passing[tcp("red", 30080)] = assign.Count{IPv4: 5}
+	w.after(time.Second).after(time.Second).want("shop/a red:30080 active", "shop/a green:30080 draining", "shop/a blue:30080 draining")
+}
+
 // Slices of a pool that was renamed, which a restart finds.
 func TestContract203APoolChecksSlicesOfARenamedOneOnlyWhereItBeginsWithThem(t *testing.T) {
 	t.Parallel()

@@ -40,8 +40,9 @@ type target struct {
 // use is what a target takes from one pool.
 type use struct {
 	Use
-	// began is since when it is wanted, zero for what a restart found.
-	began time.Time
+	// began is since when it is wanted, and left since when it is not any more; both are zero for what
+	// a restart found.
+	began, left time.Time
 	// recovered says that only slices tell of it yet, unknown that nothing is known of its
 	// pool: lost is how many endpoints the slices hold then.
 	recovered, unknown bool
