@@ -85,23 +85,29 @@ func (w *world) checkKept(of wish, published map[netip.Addr]shown) {
 		if since, is := named[addr]; !is || time.Since(since) < late {
 			continue
 		}
-		if is := published[addr].is; is != inventory.StateReady && !w.mayBeTaken(m, of) && !w.local.lately(leavesOut, sentAgain, of.namespace, m.cluster()) {
+		if is := published[addr].is; is != inventory.StateReady && !w.mayBeTaken(m, of, published) && !w.local.lately(leavesOut, sentAgain, of.namespace, m.cluster()) {
 			w.breach("%s of Service %s works, was ready and is %q", m.Name, key, is)
 		}
 	}
 }
 
-// mayBeTaken reports whether a truncated inventory may take the machine away: at most
-// half of those of a pool that pass, as the settings allow (contract 4). Where writes are refused, or
+// mayBeTaken reports whether a truncated inventory may take the machine away, of the pools that the
+// Service wants and those whose slices have it: at most half of those of a pool that pass, as the settings allow (contract 4). Where writes are refused, or
 // the source went on to fail, that lasts.
-func (w *world) mayBeTaken(m *machine, of wish) bool {
+func (w *world) mayBeTaken(m *machine, of wish, published map[netip.Addr]shown) bool {
 	c := w.clusters[m.cluster()]
 	late := (w.cannotWrite(of, m) || c.trouble != sourceTruncated) && time.Since(c.truncated) < readAgain
 	if !late && time.Since(c.truncated) > settled {
 		return false
 	}
-	return slices.ContainsFunc(w.uses(of), func(pool string) bool {
-		its, working := w.Pools[pool].machines(), 0
+	pools := w.uses(of)
+	for _, all := range []map[netip.Addr]shown{published, w.seen[of.key().String()]} {
+		for _, s := range all {
+			pools = slices.Concat(pools, s.in)
+		}
+	}
+	return slices.ContainsFunc(pools, func(pool string) bool {
+		its, working := w.pools[pool].part.machines(), 0
 		for _, other := range its {
 			if other.works(of.port) && time.Since(other.since) > settled {
 				working++
@@ -181,15 +187,25 @@ func (w *world) undescribed(pool string) bool { return !w.known[pool] }
 
 // right returns why the slices of a Service are not what they should be in the end: all
 // that works is ready, and nothing else is where something works. What is down may stay
-// in a slice while nothing of its pool passes. Where too few work, nothing takes over.
+// in a slice while nothing of its pool passes. Where too few of a pool work, it takes the place of
+// nothing (201).
 func (w *world) right(of wish, published map[netip.Addr]shown) string {
-	if slices.ContainsFunc(w.truth(of, published), func(e controllertest.Endpoint) bool { return e.Unable == controllertest.Fewer }) {
-		return ""
+	serves, old := make(map[netip.Addr]bool), 0
+	for _, e := range w.truth(of, published) {
+		if e.Old && e.Used && (e.Answers || e.Stays != controllertest.None) {
+			old++
+		}
 	}
-	serves := make(map[netip.Addr]bool)
-	for _, m := range w.may(of) {
-		if m.works(of.port) && !m.Leaving {
-			serves[m.Addresses[0]] = true
+	for _, pool := range w.uses(of) {
+		work := 0
+		for _, m := range w.Pools[pool].machines() {
+			if m.works(of.port) && !m.Leaving {
+				serves[m.Addresses[0]] = true
+				work++
+			}
+		}
+		if 2*work < old {
+			return ""
 		}
 	}
 	for addr := range serves {
