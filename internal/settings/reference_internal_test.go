@@ -1,18 +1,14 @@
 package settings
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the generated reference")
 
 // TestTheReferenceIsCurrent holds the pages, and the copies that "config docs" prints,
 // against the tags of the variables.
@@ -25,18 +21,7 @@ func TestTheReferenceIsCurrent(t *testing.T) {
 		"../../docs/reference/configuration.md": referenceOf(), "configuration.txt": referenceOf(),
 		"../../docs/reference/endpoint-views-configuration.md": views, "endpoint-views.txt": views,
 	} {
-		if *update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(want), got); diff != "" {
-			t.Errorf("%s drifted from the code (-file +code), run \"go generate ./internal/settings\":\n%s", path, diff)
-		}
+		golden.Check(t, path, got, "go generate ./internal/settings")
 	}
 }
 

@@ -2,7 +2,6 @@ package browser_test
 
 import (
 	"encoding/json"
-	"flag"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,11 +10,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
 )
 
 //go:generate go test . -run TestThePicturesOfTheDocumentationSayWhatThePageSays -update
-
-var update = flag.Bool("update", false, "take the pictures of the documentation anew")
 
 // picture is a view of a page, and the name of its file in docs/images.
 type picture struct {
@@ -69,11 +67,11 @@ func TestThePicturesOfTheDocumentationSayWhatThePageSays(t *testing.T) {
 	}
 	images, path := filepath.Join("..", "..", "docs", "images"), filepath.Join("testdata", "pictures.json")
 	out := t.TempDir()
-	if *update {
+	if golden.Updating() {
 		out = images
 	}
 	said := look(t, out, pictures(t))
-	if *update {
+	if golden.Updating() {
 		text, err := json.MarshalIndent(said, "", "  ")
 		if err == nil {
 			err = os.WriteFile(path, append(text, '\n'), 0o644)

@@ -3,7 +3,6 @@ package chart_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,13 +12,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite what is generated")
 
 const (
 	chartDir = "../../helm/ionos-endpointslice-controller"
@@ -105,18 +102,7 @@ func TestTheGeneratedPartsAreCurrent(t *testing.T) {
 // compare fails if the file is not what it should be, or makes it so.
 func compare(t *testing.T, path, want string) {
 	t.Helper()
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(got), want); diff != "" {
-		t.Errorf("%s drifted (-file +want), run \"make generate\":\n%s", path, diff)
-	}
+	golden.Check(t, path, want, "make generate")
 }
 
 func read(t *testing.T, path string) string {

@@ -3,7 +3,6 @@
 package conformance_test
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-)
 
-var update = flag.Bool("update", false, "write the table of consumers anew")
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
+)
 
 const (
 	page = "../../docs/reference/consumers.md"
@@ -35,7 +34,7 @@ func checkTable(t *testing.T) {
 		t.Fatalf("%s lacks the lines %q and %q", page, begin, end)
 	}
 	want := table(t)
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile(page, []byte(before+begin+want+end+after), 0o600); err != nil {
 			t.Fatal(err)
 		}

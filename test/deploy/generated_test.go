@@ -1,16 +1,13 @@
 package deploy_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite what is generated")
 
 const (
 	folder   = "../../deploy"
@@ -31,15 +28,7 @@ var generated = map[string]func(t *testing.T) string{
 
 func TestTheGeneratedManifestsAreCurrent(t *testing.T) {
 	for name, make := range generated {
-		path, want := filepath.Join(folder, name), make(t)
-		if *update {
-			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if diff := cmp.Diff(read(t, path), want); diff != "" {
-			t.Errorf("%s drifted (-file +want), run \"make generate\":\n%s", path, diff)
-		}
+		golden.Check(t, filepath.Join(folder, name), make(t), "make generate")
 	}
 }
 

@@ -1,7 +1,6 @@
 package docs_test
 
 import (
-	"flag"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -21,9 +20,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the lists of names of "+stabilityPage)
 
 const stabilityPage = "docs/reference/stability.md"
 
@@ -56,7 +54,7 @@ func TestContract220ThePageOfStableNamesIsTheCode(t *testing.T) {
 	if got == text {
 		return
 	}
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile(filepath.Join(root, stabilityPage), []byte(got), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -5,13 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
@@ -20,23 +17,13 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube/lease"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
 )
 
 func TestTheReferenceOfExitStatusesIsUpToDate(t *testing.T) {
 	path := filepath.Join("..", "..", "..", "docs", "reference", "exit-status.md")
 	want := cli.ExitReference()
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is out of date, run go generate ./internal/endpoints/cli (-want +got):\n%s", path, diff)
-	}
+	golden.Check(t, path, want, "go generate ./internal/endpoints/cli")
 }
 
 func TestEveryOutcomeIsExplainedOnceAndSortedByStatus(t *testing.T) {

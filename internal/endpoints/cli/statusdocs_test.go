@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"flag"
 	"fmt"
 	"net/http"
 	"os"
@@ -12,11 +11,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
 )
 
 //go:generate go test . -run TestTheExamplesOfTheStatusReferenceAreTrue -update
-
-var update = flag.Bool("update", false, "write what the commands print into the documentation")
 
 // The blocks of docs/reference/status.md.
 var (
@@ -57,12 +56,12 @@ func TestTheExamplesOfTheStatusReferenceAreTrue(t *testing.T) {
 	if commands < 3 {
 		t.Errorf("got %d examples of commands on the page, want status and explain", commands)
 	}
-	if *update {
+	if golden.Updating() {
 		if err := os.WriteFile(filepath.Join(dir, "status.md"), []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if diff := cmp.Diff(want, string(text)); diff != "" && !*update {
+	if diff := cmp.Diff(want, string(text)); diff != "" && !golden.Updating() {
 		t.Errorf("the page is out of date, run go generate ./internal/endpoints/cli (-want +got):\n%s", diff)
 	}
 }

@@ -1,12 +1,10 @@
 package documents_test
 
 import (
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -14,12 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the generated reference")
 
 const (
 	types = "../../../api/v1alpha1"
@@ -231,18 +226,7 @@ The short form of a binding. A binding with the name of the Service wins over th
 
 func TestTheReferenceIsCurrent(t *testing.T) {
 	got := parseTypes(t).page()
-	if *update {
-		if err := os.WriteFile(page, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s drifted from the types (-file +types), run \"go generate ./internal/endpoints/documents\":\n%s", page, diff)
-	}
+	golden.Check(t, page, got, "go generate ./internal/endpoints/documents")
 }
 
 func TestLimitsAreWhatTheReferenceSays(t *testing.T) {

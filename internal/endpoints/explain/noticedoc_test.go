@@ -1,12 +1,10 @@
 package explain_test
 
 import (
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -17,27 +15,15 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
 )
 
 //go:generate go test . -run TestTheReferenceOfEventsIsUpToDate -update
 
-var update = flag.Bool("update", false, "write the reference anew")
-
 func TestTheReferenceOfEventsIsUpToDate(t *testing.T) {
 	path := filepath.Join("..", "..", "..", "docs", "reference", "events.md")
 	want := noticesReference()
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is out of date, run go generate ./internal/endpoints/explain (-want +got):\n%s", path, diff)
-	}
+	golden.Check(t, path, want, "go generate ./internal/endpoints/explain")
 }
 
 // noticesReference returns docs/reference/events.md.

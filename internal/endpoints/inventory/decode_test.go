@@ -2,7 +2,6 @@ package inventory_test
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"net/netip"
 	"os"
@@ -13,9 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
 )
-
-var update = flag.Bool("update", false, "write golden files and the reference anew")
 
 // compareAddrs compares addresses as values; netip.Addr has no exported fields.
 var compareAddrs = cmp.Comparer(func(a, b netip.Addr) bool { return a == b })
@@ -103,19 +101,7 @@ func TestContract02And05DecodeRefusesWhatIsNotAnInventory(t *testing.T) {
 		checkMessage(t, err)
 		fmt.Fprintf(&got, "%s\n\t%v\n", strings.TrimSuffix(filepath.Base(path), ".json"), err)
 	}
-	const golden = "testdata/bad.golden"
-	if *update {
-		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("messages (-want +got); rewrite with -update:\n%s", diff)
-	}
+	golden.Check(t, "testdata/bad.golden", got.String(), "go test ./internal/endpoints/inventory -update")
 }
 
 // checkMessage checks what holds for every message about any document: it names the

@@ -2,14 +2,12 @@ package inventory_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
 )
 
 //go:generate go test . -run TestTheReferenceOfReasonsIsUpToDate -update
@@ -17,18 +15,7 @@ import (
 func TestTheReferenceOfReasonsIsUpToDate(t *testing.T) {
 	path := filepath.Join("..", "..", "..", "docs", "reference", "reasons.md")
 	want := reasonsReference()
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is out of date, run go generate ./internal/endpoints/inventory (-want +got):\n%s", path, diff)
-	}
+	golden.Check(t, path, want, "go generate ./internal/endpoints/inventory")
 }
 
 // reasonsReference returns docs/reference/reasons.md.

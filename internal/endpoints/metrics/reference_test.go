@@ -1,12 +1,10 @@
 package metrics_test
 
 import (
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -18,27 +16,15 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
 )
 
 //go:generate go test . -run TestTheReferenceOfMetricsIsUpToDate -update
 
-var update = flag.Bool("update", false, "write the files that the tests compare with")
-
 func TestTheReferenceOfMetricsIsUpToDate(t *testing.T) {
 	path := filepath.Join("..", "..", "..", "docs", "reference", "metrics.md")
 	want := reference()
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is out of date, run go generate ./internal/endpoints/metrics (-want +got):\n%s", path, diff)
-	}
+	golden.Check(t, path, want, "go generate ./internal/endpoints/metrics")
 }
 
 // reference returns docs/reference/metrics.md.

@@ -1,35 +1,20 @@
 package preflight
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
 )
 
 //go:generate go test . -run TestTheReferenceOfChecksIsUpToDate -update
 
-var update = flag.Bool("update", false, "write the reference anew")
-
 func TestTheReferenceOfChecksIsUpToDate(t *testing.T) {
 	path := filepath.Join("..", "..", "..", "docs", "reference", "check.md")
 	want := reference()
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is out of date, run go generate ./internal/endpoints/preflight (-want +got):\n%s", path, diff)
-	}
+	golden.Check(t, path, want, "go generate ./internal/endpoints/preflight")
 }
 
 const referenceHead = "<!-- Generated from internal/endpoints/preflight by \"go generate ./internal/endpoints/preflight\". Do not edit. -->\n" + `

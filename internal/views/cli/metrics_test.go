@@ -2,13 +2,11 @@ package cli_test
 
 import (
 	"bytes"
-	"flag"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,27 +20,15 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
 )
 
 //go:generate go test . -run TestTheReferenceOfMetricsIsUpToDate -update
 
-var update = flag.Bool("update", false, "write the file that the test compares with")
-
 func TestTheReferenceOfMetricsIsUpToDate(t *testing.T) {
 	path := filepath.Join("..", "..", "..", "docs", "reference", "endpoint-views-metrics.md")
 	want := reference()
-	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	got, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(want, string(got)); diff != "" {
-		t.Errorf("%s is out of date, run go generate ./internal/views/cli (-want +got):\n%s", path, diff)
-	}
+	golden.Check(t, path, want, "go generate ./internal/views/cli")
 }
 
 // TestTheReferenceListsWhatIsServed: each family is served with its type, and no

@@ -1,0 +1,33 @@
+// Package golden holds files that are made of the code against the code.
+package golden
+
+import (
+	"flag"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the generated files anew")
+
+// Updating reports whether the files are to be written anew.
+func Updating() bool { return *update }
+
+// Check fails where the file is not what the code makes today, and names the command that writes it.
+// With -update the file is written.
+func Check(t *testing.T, path, want, command string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // a file of the repository
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(got), want); diff != "" {
+		t.Errorf("%s is out of date, run %q (-file +code):\n%s", path, command, diff)
+	}
+}
