@@ -119,7 +119,7 @@ func TestContract234APodThatMovesTakesItsEndpointAlong(t *testing.T) {
 		w.wantIn("at first", "10.0.0.1=ready", "10.0.0.2=ready")
 		reads := w.reads
 		w.place("n10.0.0.1", "n10.0.0.3")
-		during(5 * time.Second)
+		during(time.Second)
 		w.wantIn("a Pod has moved", "10.0.0.1=ready", "10.0.0.2=draining", "10.0.0.3=ready")
 		if w.reads != reads {
 			t.Errorf("got %d reads of the source, want none because of a placement", w.reads-reads)
@@ -308,5 +308,25 @@ func TestContract236ASingleRunNeedsThePlacement(t *testing.T) {
 		}()
 		w.once(remotePool(), following())
 		w.wantIn("with one that comes late", "10.0.0.1=ready", "10.0.0.2=ready")
+	})
+}
+
+// Contract 234: of a Service that follows, only nodes with a Pod are checked, so only these count.
+func TestContract234OnlyNodesWithAPodCountAsChecks(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		w := newFollowing(t)
+		limited := strings.ReplaceAll(remotePool(), "maxChecks: 20000", "maxChecks: 6")
+		w.documents(limited, following())
+		w.place("n10.0.0.1", "n10.0.0.2")
+		w.start()
+		defer w.stop()
+		during(15 * time.Second)
+		w.service("shop/other", "http:81")
+		w.documents(limited, following(), bindingOf("shop/other", "blue", "ports: [{port: 81}]"))
+		during(15 * time.Second)
+		if got := w.in("shop/other.blue"); len(got) != 4 || w.told("LimitReached") {
+			t.Errorf("got %v and Events %q, want all four: two checks and four are no more than six", got, w.events)
+		}
 	})
 }

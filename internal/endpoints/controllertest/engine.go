@@ -42,6 +42,9 @@ type Options struct {
 	// SourceChanged and StoreChanged receive a value when the next answer of Source
 	// or Store will differ; nil where they cannot know.
 	SourceChanged, StoreChanged <-chan struct{}
+	// Placer says where the Pods of the remote Service far/web are, which the target follows; nil
+	// where it follows none.
+	Placer pool.Placer
 	// Warnings tell what is odd about the remote side; nil where there is no such thing.
 	Warnings func() []string
 	// FreeReads says that reading costs nothing; see pool.ReaderOptions.

@@ -1,6 +1,7 @@
 package controllertest
 
 import (
+	"context"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -10,6 +11,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
@@ -31,6 +33,9 @@ func documentsOf(o Options) (*v1alpha1.EndpointPool, *v1alpha1.EndpointBinding) 
 	}
 	b := &v1alpha1.EndpointBinding{ObjectMeta: metav1.ObjectMeta{Namespace: o.Target.Namespace, Name: o.Target.Service}}
 	b.Spec.Pools, b.Spec.Adopt = []v1alpha1.BindingPool{{Name: p.Name}}, o.Target.SliceName
+	if o.Placer != nil {
+		b.Spec.Pools[0].RemoteService = &v1alpha1.RemoteServiceReference{Namespace: "far", Name: "web"}
+	}
 	for _, port := range o.Target.Ports {
 		b.Spec.Ports = append(b.Spec.Ports, v1alpha1.BindingPort{Name: port.Name, Port: int32(port.Number), Protocol: v1alpha1.Protocol(port.Protocol)})
 	}
@@ -52,7 +57,8 @@ func (s *Engine) served() controller.Options {
 		Supply: func(*v1alpha1.EndpointPool) (controller.Supply, error) {
 			return controller.Supply{
 				Make: func() (controller.Origin, error) {
-					return controller.Origin{Source: o.Source, Changed: o.SourceChanged, Warnings: o.Warnings}, nil
+					follow := func(context.Context, inventory.RemoteService) pool.Placer { return o.Placer }
+					return controller.Origin{Source: o.Source, Changed: o.SourceChanged, Warnings: o.Warnings, Follow: follow}, nil
 				},
 				Free: o.FreeReads, Rules: o.Rules, PollInterval: o.PollInterval, Timeout: o.SourceTimeout,
 			}, nil
