@@ -56,9 +56,13 @@ func (w *world) may(of wish) (all []*machine) {
 // none, they speak of none any more, and take none away (204).
 func (w *world) name(of wish) {
 	before, after := w.named[of.key().String()], make(map[netip.Addr]time.Time)
+	sound := w.soundNow() // else what is new may not be in effect
 	for _, m := range w.may(of) {
-		if after[m.Addresses[0]] = time.Now(); !before[m.Addresses[0]].IsZero() {
-			after[m.Addresses[0]] = before[m.Addresses[0]]
+		addr := m.Addresses[0]
+		if since, is := before[addr]; is {
+			after[addr] = since
+		} else if sound {
+			after[addr] = time.Now()
 		}
 	}
 	if len(w.uses(of)) > 0 {
