@@ -19,7 +19,7 @@ func Updating() bool { return *update }
 func Check(t *testing.T, path, want, command string) {
 	t.Helper()
 	if *update {
-		if err := os.WriteFile(path, []byte(want), 0o644); err != nil { //nolint:gosec // a file of the repository
+		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
