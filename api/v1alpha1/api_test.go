@@ -132,10 +132,11 @@ func TestMessagesAndDocumentsUseTheSameNames(t *testing.T) {
 	}
 }
 
-// hasField reports whether a type has the field of a path such as spec.guard.failOpen.
+// hasField reports whether a type has the field of a path such as spec.guard.failOpen or
+// spec.pools[].remoteService.
 func hasField(t reflect.Type, path string) bool {
-	for name := range strings.SplitSeq(path, ".") {
-		for t.Kind() == reflect.Pointer {
+	for name := range strings.SplitSeq(strings.ReplaceAll(path, "[]", ""), ".") {
+		for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
 			t = t.Elem()
 		}
 		found := false
