@@ -47,8 +47,10 @@ type world struct {
 	services map[string]*assign.Service // by namespace/name
 	slices   map[string]storedSlice     // by namespace/name
 	version  int
-	followed map[string]func()
-	watched  map[string]bool
+	followed map[*int]func()
+	// tells is how often it was told that something changed.
+	tells   int
+	watched map[string]bool
 
 	nodes map[string][]inventory.Node // by pool
 	// dead are addresses, or address:port, that refuse; silent are addresses that do not
@@ -98,7 +100,7 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	return &world{
 		t: t, docChanged: make(chan struct{}, 1), hubChanged: make(chan struct{}, 1), services: map[string]*assign.Service{}, slices: map[string]storedSlice{},
-		followed: map[string]func(){}, watched: map[string]bool{}, nodes: map[string][]inventory.Node{}, dead: map[string]bool{}, silent: map[string]bool{}, checkErr: map[string]error{}, flying: map[string]int{}, blind: map[string]bool{},
+		followed: map[*int]func(){}, watched: map[string]bool{}, nodes: map[string][]inventory.Node{}, dead: map[string]bool{}, silent: map[string]bool{}, checkErr: map[string]error{}, flying: map[string]int{}, blind: map[string]bool{},
 	}
 }
 
@@ -187,6 +189,7 @@ func (w *world) remake(key string) {
 
 // tell says that something may be another. The lock is held.
 func (w *world) tell() {
+	w.tells++
 	notify(w.hubChanged)
 	for _, follow := range w.followed {
 		follow()
@@ -281,19 +284,26 @@ func (h worldHub) Open(of publish.Target) (controller.Store, error) {
 			}
 		}
 	}
-	return worldStore{h.world, of}, nil
+	return worldStore{h.world, of, new(h.tells)}, nil
 }
 
 // worldStore is the store of one target.
 type worldStore struct {
 	*world
 	of publish.Target
+	// opened is how often the world had told that something changed when the store was opened.
+	opened *int
 }
 
-func (s worldStore) key() string { return s.of.Namespace + "/" + s.of.SliceName }
-func (s worldStore) Release()    { s.locked(func() { delete(s.followed, s.key()) }) }
+func (s worldStore) Release() { s.locked(func() { delete(s.followed, s.opened) }) }
+
+// Follow tells at once of what changed before, as the store of the API server does.
 func (s worldStore) Follow(changed func()) {
-	s.locked(func() { s.followed[s.key()] = changed })
+	s.locked(func() {
+		if s.followed[s.opened] = changed; s.tells != *s.opened {
+			changed()
+		}
+	})
 }
 
 func (s worldStore) Load(context.Context) (publish.State, error) {
