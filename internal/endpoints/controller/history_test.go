@@ -329,6 +329,7 @@ func (h *history) settle() string {
 	if problem := h.run(6 * time.Minute); problem != "" {
 		return problem
 	}
+	few := h.tooFew()
 	for name, want := range h.Bindings {
 		var all []string
 		for _, pool := range want.Pools {
@@ -337,7 +338,7 @@ func (h *history) settle() string {
 			}
 		}
 		slices.Sort(all)
-		if got := h.usable(name); !slices.Equal(got, slices.Compact(all)) && !h.tooFew(name) {
+		if got := h.usable(name); !slices.Equal(got, slices.Compact(all)) && !few[name] {
 			return fmt.Sprintf("in the end %s has %v, want %v", name, got, all)
 		}
 	}
@@ -346,35 +347,41 @@ func (h *history) settle() string {
 	for key, s := range h.slices {
 		want, ok := h.Bindings[s.namespace+"/"+s.service]
 		is := func(pool string) bool { return s.pool == pool }
-		if ok && len(s.Endpoints) > 0 && !h.tooFewOf(s.namespace+"/"+s.service) && (want.Adopt == "" || !strings.HasPrefix(s.Name, want.Adopt)) && !slices.ContainsFunc(want.Pools, is) {
+		if ok && len(s.Endpoints) > 0 && !few[s.namespace+"/"+s.service] && (want.Adopt == "" || !strings.HasPrefix(s.Name, want.Adopt)) && !slices.ContainsFunc(want.Pools, is) {
 			return fmt.Sprintf("in the end %s still has %v", key, s.Endpoints)
 		}
 	}
 	return ""
 }
 
-// tooFew reports whether pools that go have more than twice as many ready endpoints of a family as
-// what comes in their place: they stay (201).
-func (h *history) tooFew(name string) (few bool) {
-	h.locked(func() { few = h.tooFewOf(name) })
-	return few
-}
-
-// tooFewOf is tooFew with the lock held.
-func (h *history) tooFewOf(name string) bool {
-	comes, goes := map[publish.Family]int{}, map[publish.Family]int{}
-	for _, s := range h.byService()[name] {
-		into := goes
-		if slices.Contains(h.Bindings[name].Pools, s.pool) {
-			into = comes
-		}
-		for _, e := range s.Endpoints {
-			if e.State == inventory.StateReady {
-				into[s.Family]++
+// tooFew are the Services in which pools that go have more than twice as many ready endpoints of a
+// family as what comes in their place: they stay (201).
+func (h *history) tooFew() map[string]bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	few := make(map[string]bool)
+	for name, its := range h.byService() {
+		for _, family := range []publish.Family{publish.IPv4, publish.IPv6} {
+			comes, goes := 0, 0
+			for _, s := range its {
+				ready := 0
+				for _, e := range s.Endpoints {
+					if e.State == inventory.StateReady {
+						ready++
+					}
+				}
+				switch {
+				case s.Family != family:
+				case slices.Contains(h.Bindings[name].Pools, s.pool):
+					comes += ready
+				default:
+					goes += ready
+				}
 			}
+			few[name] = few[name] || goes > 2*comes
 		}
 	}
-	return slices.ContainsFunc(slices.Collect(maps.Keys(goes)), func(f publish.Family) bool { return goes[f] > 2*comes[f] })
+	return few
 }
 
 // Contracts 50, 62, 200 to 208: whatever happens to documents, Services, nodes and the API
