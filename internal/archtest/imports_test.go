@@ -101,6 +101,7 @@ var allowed = map[string]struct {
 	"test/browser":         {nil, "it looks at the page of the built binary; its tests have fixtures"},
 	"internal/archtest":    {nil, "it contains tests only"},
 	"test/golden":          {nil, "it compares files, whatever makes them"},
+	"test/pipes":           {of("kube"), "it is a network between a client and a server, whatever they say"},
 	"test/child":           {nil, "it starts any program"},
 	"test/controlplane":    {[]string{"test/child"}, "it stands for a machine that does not know us"},
 	"test/kubelet":         {[]string{"test/child"}, "it stands for a machine that does not know us"},

@@ -19,6 +19,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/pipes"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -69,7 +70,7 @@ func run(t *testing.T, r *remote) (reader *placement.Reader, token string) {
 contexts: [{name: c, context: {cluster: c, user: u}}], clusters: [{name: c, cluster: {server: "%s", certificate-authority: ca}}],
 users: [{name: u, user: {tokenFile: token}}]}`, r.URL))
 	access := kube.Access{Kubeconfig: filepath.Join(folder, "kubeconfig"), Setting: "SECURED_KUBECONFIG"}
-	reader, err := placement.New(placement.Options{Way: piped{access, r.network}, Most: 1 << 18})
+	reader, err := placement.New(placement.Options{Way: pipes.Way{Access: access, Network: r.network}, Most: 1 << 18})
 	if err != nil {
 		t.Fatal(err)
 	}

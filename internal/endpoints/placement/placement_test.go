@@ -257,12 +257,12 @@ func TestContract238AServerThatWasRestoredFromABackupIsListedAnew(t *testing.T) 
 		r.put(service(web(), 30080), slice(web(), "web-1", "a", "b"))
 		f := reader.Follow(t.Context(), web())
 		told(t, f, 5*time.Second, "the nodes", names("a", "b"))
-		r.network.refuse(true)
+		r.network.Refuse(true)
 		r.CloseClientConnections()
 		r.restore()
 		r.put(service(web(), 30080), slice(web(), "web-1", "a"))
 		time.Sleep(10 * time.Second)
-		r.network.refuse(false)
+		r.network.Refuse(false)
 		told(t, f, 10*time.Second, "what was restored", names("a"))
 	})
 }
@@ -272,14 +272,14 @@ func TestContract238AnEmptyListIsAPlacementWithoutNodes(t *testing.T) {
 		r.put(service(web(), 30080), slice(web(), "web-1", "a"))
 		f := reader.Follow(t.Context(), web())
 		told(t, f, 5*time.Second, "the node", names("a"))
-		r.network.refuse(true)
+		r.network.Refuse(true)
 		r.CloseClientConnections()
 		r.restore()
 		time.Sleep(10 * time.Second)
 		if is, err := f.Placement(); !names("a")(is, err) {
 			t.Errorf("10 s after the server was gone: got %+v, %v, want the node", is, err)
 		}
-		r.network.refuse(false)
+		r.network.Refuse(false)
 		told(t, f, 10*time.Second, "the empty list", func(is *inventory.Placement, err error) bool {
 			return err == nil && !is.Found && len(is.Ready) == 0
 		})
@@ -317,7 +317,7 @@ func TestContract238ANamespaceThatSaysTooMuchIsToldAndFollowedAgain(t *testing.T
 			r.put(slice(foreign, fmt.Sprint("foreign-", i), nodes...))
 		}
 		told(t, f, time.Minute, "too much", func(_ *inventory.Placement, err error) bool {
-			return err != nil && strings.Contains(err.Error(), "more than the 256 KiB that are kept")
+			return err != nil && strings.Contains(err.Error(), "more memory than the 256 KiB that are allowed")
 		})
 		r.remove("foreign")
 		told(t, f, 2*time.Minute, "the end", names("a"))

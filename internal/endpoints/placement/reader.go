@@ -60,7 +60,9 @@ func (r *Reader) Run(ctx context.Context) error {
 	tick := time.NewTicker(recheck)
 	defer tick.Stop()
 	for used := 0; ; {
-		_ = r.client.Refresh() // what cannot be read replaces nothing, and fails each request
+		if r.follows() { // else the kubeconfig is not needed
+			_ = r.client.Refresh() // what cannot be read replaces nothing, and fails each request
+		}
 		is := r.client.Generation()
 		r.look(is != used, func(s *space) { running.Go(func() { s.run(ctx) }) })
 		used = is
@@ -71,6 +73,13 @@ func (r *Reader) Run(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// follows reports whether a Service is followed.
+func (r *Reader) follows() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.spaces) > 0
 }
 
 // look looks at each namespace, and begins with those that are new. With another access
@@ -117,8 +126,8 @@ type Follower struct {
 	changed chan struct{}
 }
 
-// Placement returns the newest complete placement, which is never changed, or why there is
-// none that is current. It asks nobody.
+// Placement returns the newest complete placement, which is never changed. It is an error
+// while there was none yet, and while it is not current. No request is sent.
 func (f *Follower) Placement() (*inventory.Placement, error) {
 	f.space.mu.Lock()
 	defer f.space.mu.Unlock()

@@ -17,13 +17,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/pipes"
 )
 
 // remote is the API server of a remote cluster, behind a network in memory.
 type remote struct {
 	*httptest.Server
 
-	network *pipes
+	network *pipes.Network
 
 	mu       sync.Mutex
 	revision int
@@ -43,7 +45,7 @@ type event struct {
 
 func newRemote(t *testing.T) *remote {
 	t.Helper()
-	r := &remote{network: newPipes(), revision: 10, objects: make(map[string]any), news: make(chan struct{})}
+	r := &remote{network: pipes.New(), revision: 10, objects: make(map[string]any), news: make(chan struct{})}
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		r.mu.Lock()
 		r.asked = append(r.asked, q)

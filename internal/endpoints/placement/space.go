@@ -235,7 +235,7 @@ func (s *space) problem(one *followed) error {
 	for _, w := range []*watched{s.slices, s.services} {
 		switch _, stale := w.Stale(time.Now().Add(recheck)); {
 		case w.over:
-			return fmt.Errorf("the %s say more than the %d KiB that are kept of them; delete those that nobody needs", w.What, w.most>>10)
+			return fmt.Errorf("the %s take more memory than the %d KiB that are allowed; delete those that are not used any more", w.What, w.most>>10)
 		case !w.listed:
 			return s.remedy(fmt.Errorf("no answer yet to the watch of %s: %w", w.What, cmp.Or(w.Failed(), errors.New("it has just begun"))))
 		case stale != nil:

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/kubernetes"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/pipes"
 )
 
 // A node is deleted while no stream can be opened. Only a complete list shows that: a
@@ -31,14 +32,14 @@ func TestContract02AfterAGapLongerThanTheGraceACompleteListIsAskedFor(t *testing
 		"refused for more than the grace":    {gap: long, complete: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			simulated(t, endsAfter(12*time.Second), func(t *testing.T, a *api, network *pipes, source *kubernetes.Source) {
+			simulated(t, endsAfter(12*time.Second), func(t *testing.T, a *api, network *pipes.Network, source *kubernetes.Source) {
 				readable(t, source, 11*time.Second)
 				a.set(tooMany(c.gap))
-				network.refuse(!c.busy)
+				network.Refuse(!c.busy)
 				time.Sleep(500 * time.Millisecond)
 				stale(t, source, c.gap)
 				a.set(changedMeanwhile)
-				network.refuse(false)
+				network.Refuse(false)
 				a.resumed(t, source, c.gap, c.complete)
 			})
 		})

@@ -15,6 +15,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/kubernetes"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/pipes"
 )
 
 // begins reports whether a watch is asked for that begins with a complete list.
@@ -40,7 +41,7 @@ func readable(t *testing.T, source *kubernetes.Source, within time.Duration) {
 
 // The server goes on answering the pings of HTTP/2: only the watch is silent.
 func TestContract36ASilentWatchIsGivenUpForACompleteListAndANewConnection(t *testing.T) {
-	simulated(t, mute(whole()), func(t *testing.T, a *api, _ *pipes, source *kubernetes.Source) {
+	simulated(t, mute(whole()), func(t *testing.T, a *api, _ *pipes.Network, source *kubernetes.Source) {
 		readable(t, source, 22*time.Second)
 		if got := a.watched(); len(got) != 1 {
 			t.Fatalf("after 22 s: got %d requests, want one", len(got))
@@ -55,7 +56,7 @@ func TestContract36ASilentWatchIsGivenUpForACompleteListAndANewConnection(t *tes
 }
 
 func TestContract22AtRestAWatchFollowsAnotherWithoutAList(t *testing.T) {
-	simulated(t, resting(whole()), func(t *testing.T, a *api, _ *pipes, source *kubernetes.Source) {
+	simulated(t, resting(whole()), func(t *testing.T, a *api, _ *pipes.Network, source *kubernetes.Source) {
 		readable(t, source, 10*time.Minute)
 		got := a.watched()
 		if len(got) < 20 || len(got) > 30 {
@@ -83,7 +84,7 @@ func TestContract36ALostRightOnNodesAndASilentWatchAreToldWithin45Seconds(t *tes
 		"watches are accepted and say nothing": {accepting, true, "has sent nothing since"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			simulated(t, resting(whole()), func(t *testing.T, a *api, _ *pipes, source *kubernetes.Source) {
+			simulated(t, resting(whole()), func(t *testing.T, a *api, _ *pipes.Network, source *kubernetes.Source) {
 				readable(t, source, 10*time.Minute)
 				drain(source)
 				before := a.requests()
