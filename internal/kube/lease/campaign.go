@@ -24,12 +24,15 @@ type candidate struct {
 	uncertain bool
 	// failures counts rounds without a result, in a row.
 	failures int
+	// told is the state that Noted was called with last.
+	told State
 }
 
 // campaign waits until the Lease is ours and returns it, or an error when ctx
 // has ended. It goes on while the API server is away or refuses.
 func (e *Elector) campaign(ctx context.Context) (*coordinationv1.Lease, error) {
 	c := &candidate{Elector: e}
+	defer c.tell(State{Enabled: true})
 	for ctx.Err() == nil {
 		e.round(time.Now())
 		lease, err := c.try(ctx)
@@ -50,7 +53,7 @@ func (e *Elector) campaign(ctx context.Context) (*coordinationv1.Lease, error) {
 	}
 	if c.uncertain {
 		// Best effort, for the sake of the others.
-		_ = e.release(ctx)
+		_, _ = e.release(ctx, "")
 	}
 	return nil, e.notElected(context.Cause(ctx))
 }
@@ -91,7 +94,8 @@ func (c *candidate) try(ctx context.Context) (*coordinationv1.Lease, error) {
 func (c *candidate) observe(lease *coordinationv1.Lease) {
 	c.seen.see(lease)
 	if r := c.seen.record; r.holder != c.opts.Identity {
-		c.change(func(s *State) { s.Holder, s.Address, s.Protocol = r.holder, r.address, r.protocol })
+		c.change(func(s *State) { s.take(r) })
+		c.tell(c.State())
 	}
 }
 
@@ -102,7 +106,7 @@ func (c *candidate) take(ctx context.Context, lease *coordinationv1.Lease) (*coo
 	if lease == nil {
 		write = c.create
 	}
-	lease, err := write(ctx, taken(lease, c.opts, c.address()))
+	lease, err := write(ctx, taken(lease, c.opts, c.address(), ""))
 	switch {
 	case err == nil:
 		c.adopt(lease, started)
@@ -122,7 +126,7 @@ const silence = 3 * RetryPeriod
 // follow watches the Lease from a revision on. It returns nil when it is time to
 // read it again: it was released or has expired, or the watch was silent.
 func (c *candidate) follow(ctx context.Context, revision string) error {
-	events, err := c.watch(ctx, revision)
+	events, err := c.watch(ctx, revision, nil)
 	if err != nil {
 		return err
 	}
@@ -149,12 +153,17 @@ func (c *candidate) follow(ctx context.Context, revision string) error {
 	}
 }
 
+// backoff is how long to wait after so many rounds without a result, at most RetryPeriod.
+func (e *Elector) backoff(failures int) time.Duration {
+	bound := min(100*time.Millisecond<<min(failures, 10), RetryPeriod)
+	return bound/2 + time.Duration(e.opts.Random()*float64(bound/2))
+}
+
 // pause waits longer after each round without a result, at most RetryPeriod, and
 // not beyond the end of the Lease.
 func (c *candidate) pause(ctx context.Context) {
-	bound := min(100*time.Millisecond<<min(c.failures, 10), RetryPeriod)
+	wait := c.backoff(c.failures)
 	c.failures++
-	wait := bound/2 + time.Duration(c.opts.Random()*float64(bound/2))
 	if left := c.seen.expiresIn(c.opts.Identity); left > 0 {
 		wait = min(wait, left)
 	}

@@ -58,6 +58,10 @@ type Options struct {
 	// Changed gets each state that differs from the one before; it may be nil. It
 	// is not called twice at a time and must not block.
 	Changed func(before, after State)
+	// Noted gets the state on a standby, where the holder or its note is another one; it may
+	// be nil. It is called with no holder when the standby leads or ends. It is not called
+	// twice at a time and must not block.
+	Noted func(State)
 	// Random draws how long to wait after a round without a result: at least 0
 	// and less than 1. It is rand.Float64 where it is nil; the simulation repeats a seed by it.
 	Random func() float64
@@ -78,6 +82,11 @@ type State struct {
 	Address netip.AddrPort
 	// Protocol is the version in which it does; empty where the Lease does not say it.
 	Protocol string
+	// Note is what that process tells the standbys, see Elector.Note.
+	Note string
+	// HandedOver is when the Lease was last handed over, by whichever process; zero for
+	// never.
+	HandedOver time.Time
 	// Since is when Leading or Holder last changed.
 	Since time.Time
 	// LastErr is why the last request, or the Lease, failed; nil after a success.
@@ -86,8 +95,13 @@ type State struct {
 
 // Elector stands for one Lease. Its methods may be called at the same time.
 type Elector struct {
-	opts   Options
-	client *kube.Client
+	leases // of the one Lease
+
+	opts Options
+	// replies are the requests for the Lease of the replies.
+	replies leases
+	// news has a value while a note is to be written at once.
+	news chan struct{}
 
 	mu    sync.Mutex
 	state State
@@ -96,6 +110,11 @@ type Elector struct {
 	renewed stopwatch
 	// listening is where this process answers the other replicas, if it does.
 	listening netip.AddrPort
+	// note is what the Lease is to tell the standbys.
+	note string
+	// stop ends the work while there is some, and successor is to hold the Lease then.
+	stop      context.CancelCauseFunc
+	successor string
 	// beat is when the election last came round; zero while it does not run.
 	beat time.Time
 }
@@ -108,6 +127,9 @@ func New(opts Options) (*Elector, error) {
 	if opts.Changed == nil {
 		opts.Changed = func(_, _ State) {}
 	}
+	if opts.Noted == nil {
+		opts.Noted = func(State) {}
+	}
 	if opts.Random == nil {
 		opts.Random = rand.Float64
 	}
@@ -115,14 +137,18 @@ func New(opts Options) (*Elector, error) {
 	if err != nil {
 		return nil, fmt.Errorf("leader election: %w", err)
 	}
-	return &Elector{opts: opts, client: client, state: State{Enabled: true, Since: time.Now()}}, nil
+	return &Elector{
+		leases: leases{client, opts.Namespace, opts.Name}, replies: leases{client, opts.Namespace, opts.Name + RepliesSuffix},
+		opts: opts, news: make(chan struct{}, 1), state: State{Enabled: true, Since: time.Now()},
+	}, nil
 }
 
 // Run waits until this process holds the Lease, and then runs do. The context of
 // do ends with ctx, and when the Lease is lost. The Lease is renewed until do has
 // returned, and only then released. Run returns what do returned, or an error
-// that wraps ErrLost; when ctx ended before the Lease was held, it returns an
-// error that wraps ErrNotElected and the cause. It can be called once.
+// that wraps ErrLost, or ErrHandedOver after HandOver; when ctx ended before the Lease
+// was held, it returns an error that wraps ErrNotElected and the cause. It can be called
+// once.
 func (e *Elector) Run(ctx context.Context, do func(context.Context) error) error {
 	defer e.client.Close()
 	e.round(time.Now())
@@ -131,7 +157,7 @@ func (e *Elector) Run(ctx context.Context, do func(context.Context) error) error
 	if err != nil {
 		return err
 	}
-	working, stop := context.WithCancelCause(ctx)
+	working, stop := e.work(ctx)
 	defer stop(nil)
 	holding, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
@@ -146,41 +172,45 @@ func (e *Elector) Run(ctx context.Context, do func(context.Context) error) error
 	if lost := <-held; lost != nil {
 		return lost
 	}
-	e.resign(ctx)
+	if successor := e.resign(ctx); successor != "" {
+		return e.handedOver(successor)
+	}
 	return done
 }
 
-// resign releases the Lease. Others that find it still held wait until it
-// expires, so a failure costs time and nothing else.
-func (e *Elector) resign(ctx context.Context) {
+// resign releases the Lease, and returns for which process if it is handed over. Others
+// that find it still held wait until it expires, so a failure costs time and nothing else.
+func (e *Elector) resign(ctx context.Context) (successor string) {
 	// No write may pass from here on, whatever becomes of the request.
 	e.mu.Lock()
-	e.renewed = stopwatch{}
+	e.renewed, e.stop, successor = stopwatch{}, nil, e.successor
 	e.mu.Unlock()
-	err := e.release(ctx)
+	after, err := e.release(ctx, successor)
 	e.change(func(s *State) {
 		s.Leading, s.LastErr = false, err
 		if err == nil {
-			s.Holder, s.Address, s.Protocol = "", netip.AddrPort{}, ""
+			s.take(after)
 		}
 	})
+	return successor
 }
 
-// release gives the Lease back if it is ours.
-func (e *Elector) release(ctx context.Context) error {
+// release gives the Lease back if it is ours, to a successor if there is one.
+func (e *Elector) release(ctx context.Context, successor string) (record, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), releaseTimeout)
 	defer cancel()
 	for {
 		lease, _, err := e.look(ctx)
 		if err != nil {
-			return err
+			return record{}, err
 		}
 		if lease == nil || recordOf(lease).holder != e.opts.Identity {
-			return nil
+			return record{}, nil
 		}
 		// A renewal that was cancelled may still arrive and come between.
-		if _, err = e.update(ctx, released(lease)); !raced(err) {
-			return err
+		lease = released(lease, successor)
+		if _, err = e.update(ctx, lease); !raced(err) {
+			return recordOf(lease), err
 		}
 	}
 }
@@ -192,6 +222,7 @@ func (e *Elector) adopt(lease *coordinationv1.Lease, started stopwatch) {
 	e.mu.Unlock()
 	r := recordOf(lease)
 	e.change(func(s *State) {
-		s.Leading, s.Holder, s.Address, s.Protocol, s.LastErr = true, r.holder, r.address, r.protocol, nil
+		s.Leading, s.LastErr = true, nil
+		s.take(r)
 	})
 }

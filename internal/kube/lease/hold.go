@@ -3,43 +3,50 @@ package lease
 import (
 	"context"
 	"fmt"
-	"net/netip"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 )
 
 // hold renews the Lease until ctx ends, and then returns nil. It returns an
 // error that wraps ErrLost when another process holds the Lease, or when it could
 // not be renewed for RenewDeadline.
 func (e *Elector) hold(ctx context.Context, lease *coordinationv1.Lease) error {
-	pause := RetryPeriod
-	for kube.Wait(ctx, min(pause, e.Remaining())) {
+	// A write with a note that fails, and the one without it that follows, are followed by a
+	// renewal in its own time: a note that cannot be written does not take the Lease with it.
+	pause, news, bare := RetryPeriod, e.news, false
+	for due(ctx, min(pause, e.Remaining()), news) {
 		e.round(time.Now())
 		if e.Remaining() == 0 {
 			// A process that was stopped gets here before any request: another
 			// one may lead by now.
 			return e.lose(e.State().Holder, "not renewed for "+RenewDeadline.String(), e.State().LastErr)
 		}
-		started := begin()
-		renewed, err := e.renew(ctx, lease)
+		started, note := begin(), e.takeNote()
+		if bare {
+			note = ""
+		}
+		renewed, err := e.renew(ctx, lease, note)
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // stopping is no failure of the lease
 		case err != nil:
 			e.failed(err)
-			pause = RetryPeriod / 2
+			pause, news, bare = RetryPeriod/2, nil, bare || note != ""
+			if note != "" && answered(err) {
+				pause = 0
+			}
 		case recordOf(renewed).holder != e.opts.Identity:
 			holder := recordOf(renewed).holder
 			return e.lose(holder, nameOf(holder)+" holds it", nil)
 		default:
 			lease = renewed
 			e.adopt(lease, started)
-			pause = RetryPeriod - started.elapsed()
+			if pause, news = RetryPeriod-started.elapsed(), e.news; bare {
+				news, bare = nil, false
+			}
 		}
 	}
 	return nil
@@ -52,7 +59,8 @@ func (e *Elector) lose(holder, why string, cause error) error {
 		err = fmt.Errorf("%w; last error: %w", err, cause)
 	}
 	e.change(func(s *State) {
-		s.Leading, s.Holder, s.Address, s.Protocol, s.LastErr = false, holder, netip.AddrPort{}, "", err
+		s.Leading, s.LastErr = false, err
+		s.take(record{holder: holder, handedOver: s.HandedOver})
 	})
 	return err
 }
@@ -64,12 +72,12 @@ const renewals = 3
 // names us, because an answer was lost or a label was added, is renewed as it is
 // now; one that was deleted is created again. One that another process has taken is
 // returned as it is.
-func (e *Elector) renew(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+func (e *Elector) renew(ctx context.Context, lease *coordinationv1.Lease, note string) (*coordinationv1.Lease, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.Remaining())
 	defer cancel()
 	write := e.update
 	for try := 1; ; try++ {
-		renewed, err := write(ctx, taken(lease, e.opts, e.address()))
+		renewed, err := write(ctx, taken(lease, e.opts, e.address(), note))
 		if err == nil {
 			return renewed, nil
 		}

@@ -12,14 +12,18 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 )
 
-// The requests for the one Lease.
+// leases sends the requests for one Lease.
+type leases struct {
+	client          *kube.Client
+	namespace, name string
+}
 
 // look reads the Lease from the server's storage, nil where there is none. It lists,
 // because a list has a revision even if there is no Lease.
-func (e *Elector) look(ctx context.Context) (lease *coordinationv1.Lease, revision string, err error) {
+func (l leases) look(ctx context.Context) (lease *coordinationv1.Lease, revision string, err error) {
 	list := &coordinationv1.LeaseList{}
-	if err := e.client.List(ctx, kube.Leases(e.opts.Namespace), kube.Named(e.opts.Name), list); err != nil {
-		return nil, "", e.explain("list", err)
+	if err := l.client.List(ctx, kube.Leases(l.namespace), kube.Named(l.name), list); err != nil {
+		return nil, "", l.explain("list", err)
 	}
 	if len(list.Items) > 0 {
 		lease = &list.Items[0]
@@ -27,35 +31,36 @@ func (e *Elector) look(ctx context.Context) (lease *coordinationv1.Lease, revisi
 	return lease, list.ResourceVersion, nil
 }
 
-func (e *Elector) create(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+func (l leases) create(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	answer := &coordinationv1.Lease{}
-	return answer, e.explain("create", e.client.Create(ctx, kube.Leases(e.opts.Namespace), lease, answer))
+	return answer, l.explain("create", l.client.Create(ctx, kube.Leases(l.namespace), lease, answer))
 }
 
 // update replaces the Lease, provided that it still has the resourceVersion.
-func (e *Elector) update(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+func (l leases) update(ctx context.Context, lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
 	answer := &coordinationv1.Lease{}
-	return answer, e.explain("update", e.client.Update(ctx, kube.Leases(e.opts.Namespace), e.opts.Name, lease, answer))
+	return answer, l.explain("update", l.client.Update(ctx, kube.Leases(l.namespace), l.name, lease, answer))
 }
 
-func (e *Elector) watch(ctx context.Context, revision string) (watch.Interface, error) {
-	options := kube.Named(e.opts.Name)
-	options.ResourceVersion = revision
-	events, err := e.client.Watch(ctx, kube.Leases(e.opts.Namespace), options)
-	return events, e.explain("watch", err)
+// watch follows the Lease from a revision on, for so many seconds where that is bounded.
+func (l leases) watch(ctx context.Context, revision string, seconds *int64) (watch.Interface, error) {
+	options := kube.Named(l.name)
+	options.ResourceVersion, options.TimeoutSeconds = revision, seconds
+	events, err := l.client.Watch(ctx, kube.Leases(l.namespace), options)
+	return events, l.explain("watch", err)
 }
 
 // explain says what to do about an error.
-func (e *Elector) explain(verb string, err error) error {
+func (l leases) explain(verb string, err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case apierrors.IsForbidden(err):
-		err = fmt.Errorf("%w; grant list, watch, create and update of leases (coordination.k8s.io) in the namespace %s", err, e.opts.Namespace)
+		err = fmt.Errorf("%w; grant list, watch, create and update of leases (coordination.k8s.io) in the namespace %s", err, l.namespace)
 	case verb == "create" && apierrors.IsNotFound(err):
 		err = fmt.Errorf("%w; create the namespace, or set LEADER_ELECTION_NAMESPACE to one that exists", err)
 	}
-	return fmt.Errorf("%s lease %s/%s: %w", verb, e.opts.Namespace, e.opts.Name, err)
+	return fmt.Errorf("%s lease %s/%s: %w", verb, l.namespace, l.name, err)
 }
 
 // raced reports whether a write came too late: the Lease is not what it was

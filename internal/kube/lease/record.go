@@ -32,11 +32,17 @@ type record struct {
 	address netip.AddrPort
 	// protocol is in which version; empty where the Lease does not say it.
 	protocol string
+	// note is what the holder tells the standbys.
+	note string
+	// successor is for whom the Lease was released, empty for everybody.
+	successor string
+	// handedOver is when that was last, zero for never.
+	handedOver time.Time
 }
 
 func recordOf(lease *coordinationv1.Lease) record {
 	address, _ := netip.ParseAddrPort(lease.Annotations[addressAnnotation]) // what is none is as good as missing
-	return record{
+	r := record{
 		holder:      ptr.Deref(lease.Spec.HolderIdentity, ""),
 		duration:    time.Duration(ptr.Deref(lease.Spec.LeaseDurationSeconds, 0)) * time.Second,
 		transitions: ptr.Deref(lease.Spec.LeaseTransitions, 0),
@@ -44,7 +50,13 @@ func recordOf(lease *coordinationv1.Lease) record {
 		renewed:     ptr.Deref(lease.Spec.RenewTime, metav1.MicroTime{}).UnixMicro(),
 		address:     address,
 		protocol:    lease.Annotations[protocolAnnotation],
+		handedOver:  handedOverAt(lease),
 	}
+	r.note = noteOf(lease, r.holder)
+	if r.holder == "" && r.handedOver.UnixMicro() == r.renewed {
+		r.successor = lease.Annotations[successorAnnotation]
+	}
+	return r
 }
 
 // observation is what a standby knows of the Lease.
@@ -68,19 +80,21 @@ func (o *observation) see(lease *coordinationv1.Lease) {
 // expiresIn returns for how long a process of that identity must not take the
 // Lease; 0 if its own request wrote the record.
 func (o *observation) expiresIn(identity string) time.Duration {
-	if o.record.holder == "" || o.record.holder == identity {
-		return 0
-	}
 	duration := o.record.duration
-	if duration <= 0 {
+	switch r := o.record; {
+	case r.holder == "" && r.successor != "" && r.successor != identity:
+		duration = RetryPeriod
+	case r.holder == "" || r.holder == identity:
+		return 0
+	case duration <= 0:
 		duration = LeaseDuration
 	}
 	return max(0, duration-o.since.elapsed())
 }
 
-// taken returns the Lease with a new holder, which answers at the address. Like
+// taken returns the Lease with a new holder, which answers at the address, and its note. Like
 // client-go, it counts a transition unless the holder stays or there was no Lease.
-func taken(lease *coordinationv1.Lease, opts Options, address netip.AddrPort) *coordinationv1.Lease {
+func taken(lease *coordinationv1.Lease, opts Options, address netip.AddrPort, note string) *coordinationv1.Lease {
 	now := metav1.NowMicro()
 	acquired, transitions := now, int32(0)
 	if lease == nil {
@@ -91,6 +105,7 @@ func taken(lease *coordinationv1.Lease, opts Options, address netip.AddrPort) *c
 		transitions = before.transitions + 1
 	}
 	lease = written(lease, opts.Identity, LeaseDuration, acquired, transitions)
+	annotate(lease, opts.Identity, note)
 	if address.IsValid() {
 		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, addressAnnotation, address.String())
 		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, protocolAnnotation, Protocol)
@@ -98,16 +113,25 @@ func taken(lease *coordinationv1.Lease, opts Options, address netip.AddrPort) *c
 	return lease
 }
 
-// released returns the Lease without a holder.
-func released(lease *coordinationv1.Lease) *coordinationv1.Lease {
-	return written(lease, "", time.Second, metav1.NowMicro(), recordOf(lease).transitions)
+// released returns the Lease without a holder, for a successor if there is one.
+func released(lease *coordinationv1.Lease, successor string) *coordinationv1.Lease {
+	lease = written(lease, "", time.Second, metav1.NowMicro(), recordOf(lease).transitions)
+	if successor != "" {
+		setSuccessor(lease, successor)
+	}
+	return lease
 }
 
-// written returns a copy of the Lease that says so, renewed now, and no address.
+// written returns a copy of the Lease that says so, renewed now, and nothing else but when it
+// was last handed over.
 func written(lease *coordinationv1.Lease, holder string, duration time.Duration, acquired metav1.MicroTime, transitions int32) *coordinationv1.Lease {
 	lease = lease.DeepCopy()
-	delete(lease.Annotations, addressAnnotation)
-	delete(lease.Annotations, protocolAnnotation)
+	for _, annotation := range []string{addressAnnotation, protocolAnnotation, noteAnnotation, successorAnnotation} {
+		delete(lease.Annotations, annotation)
+	}
+	if now := time.Now(); handedOverAt(lease).After(now) {
+		setHandedOver(lease, now)
+	}
 	seconds, now := int32(duration/time.Second), metav1.NowMicro()
 	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = &holder, &seconds
 	lease.Spec.AcquireTime, lease.Spec.RenewTime, lease.Spec.LeaseTransitions = &acquired, &now, &transitions

@@ -17,6 +17,12 @@ func (e *Elector) State() State {
 	return e.state
 }
 
+// take takes over what the Lease says.
+func (s *State) take(r record) {
+	s.Holder, s.Address, s.Protocol, s.Note = r.holder, r.address, r.protocol, r.note
+	s.HandedOver = until(time.Now(), r.handedOver)
+}
+
 // Remaining returns how long writes are safe from now on: until RenewDeadline
 // after the start of the last successful renewal; 0 when not leading.
 func (e *Elector) Remaining() time.Duration {
