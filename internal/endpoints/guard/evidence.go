@@ -18,7 +18,7 @@ type evidence struct {
 	// state is the one by evidence. Absent: it never passed.
 	state inventory.State
 	// uncounted and silenced are those of member, for this state.
-	uncounted int
+	uncounted discount
 	silenced  time.Time
 }
 
@@ -71,7 +71,7 @@ func (r *row) rememberEvidence(w *world, m *member) *evidence {
 	s := r.byEvidence()
 	next := evidence{state: r.evident, uncounted: s.uncounted()}
 	if s.condition == uncounted {
-		next.uncounted = r.streak.Fails
+		next.uncounted = r.discounted()
 	}
 	if next.state == r.next && next.uncounted == m.uncounted {
 		return nil

@@ -78,6 +78,8 @@ func (r *row) explainReady(p *pool, w *world) (inventory.Reason, string) {
 		return inventory.ReadyHeld, joinText(r.explainKept(p), "; ", last)
 	case r.drains:
 		return inventory.ReadyDraining, joinText(fmt.Sprintf("%s: ready, because no other endpoint passes and is ready; drains when one that stays has passed HEALTH_CHECK_RISE=%d times in a row", r.leaves(), w.policy.Rise), "; ", last)
+	case r.elsewhere() && r.condition != failing:
+		return inventory.ReadyElsewhere, joinText(last, "; ", "replica "+r.streak.Unconnected.Replica+" connects to it")
 	case r.protected(w):
 		return inventory.ReadyHeld, joinText(last, "; ", w.silence)
 	case r.condition == unknown:

@@ -11,6 +11,29 @@ func fold(health inventory.Health, r inventory.Result) inventory.Health {
 
 // count adds a result to the streak of its address.
 func count(streak inventory.Streak, r inventory.Result) inventory.Streak {
+	unconnected := streak.Unconnected
+	switch {
+	case r.Outcome == inventory.Elsewhere:
+		if u := unconnected; !streak.SilentSince.IsZero() && !r.At.Before(streak.SilentSince) && r.Failures > u.Elsewhere && r.Failures <= u.Failures {
+			if r.Missed {
+				u.Missed = r.At
+			} else {
+				u.Elsewhere, u.Answered, u.Replica = r.Failures, r.At, r.Message
+			}
+			streak.Unconnected = u
+		}
+		return streak
+	case r.Outcome == inventory.Pass:
+		unconnected = inventory.Unconnected{}
+	case r.NoConnection:
+		unconnected.Failures++
+	}
+	counted := countOutcome(streak, r)
+	counted.Unconnected = unconnected
+	return counted
+}
+
+func countOutcome(streak inventory.Streak, r inventory.Result) inventory.Streak {
 	r.Message = r.Outcome.String()
 	switch r.Outcome {
 	case inventory.Pass:

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"net/netip"
 	"time"
 
@@ -87,6 +88,9 @@ type Policy struct {
 	MaxRemovalPercent int
 	// DrainPeriod is how long a leaving endpoint that still passes stays.
 	DrainPeriod time.Duration
+	// AnswerWait is how long a failure that alone would take an endpoint down waits for the
+	// answer of another replica; 0 where there is none.
+	AnswerWait time.Duration
 }
 
 // checks is how long Fall checks of an endpoint take.
@@ -135,6 +139,12 @@ type Verdict struct {
 	Decisions []inventory.Decision
 	// Watch are the addresses that want to be probed, sorted.
 	Watch []Watch
+	// Asks are the published endpoints that this process does not reach, at most MaxAsks of each
+	// family, sorted; Elsewhere is how many are ready because another replica reaches them, and
+	// Replica which.
+	Asks      []Ask
+	Elsewhere int
+	Replica   string
 	// Accepted are the endpoints whose removal by rejected inventories this
 	// decision accepted, sorted; AcceptedMessage says why, and names them.
 	Accepted        []netip.Addr
@@ -172,6 +182,20 @@ type Watch struct {
 	Urgent bool
 }
 
+// MaxAsks bounds the endpoints of one family about which other replicas are asked.
+const MaxAsks = 256
+
+// Ask is a published endpoint that is not down and that this process does not reach.
+type Ask struct {
+	Address netip.Addr
+	// At is when its newest check was sent, and Failures how many there were in a row for
+	// which no connection was answered.
+	At       time.Time
+	Failures int
+	// Urgent says that a few more take it down.
+	Urgent bool
+}
+
 // Decide is the only place that fails open. It compares what the source says
 // with what the probes say and with what is published. A failure of source or
 // probes never takes a working member away.
@@ -205,6 +229,7 @@ func (v *Verdict) add(f family, r ruling) {
 	}
 	v.Members = joined(v.Members, r.Members)
 	v.Decisions, v.Watch = joined(v.Decisions, r.Decisions), joined(v.Watch, r.Watch)
+	v.Asks, v.Elsewhere, v.Replica = joined(v.Asks, r.Asks), v.Elsewhere+r.Elsewhere, cmp.Or(v.Replica, r.Replica)
 	v.accept(r)
 	v.Unchecked += r.Unchecked
 	v.Next = sooner(v.Next, r.Next)

@@ -19,7 +19,7 @@ type ruling struct {
 func judge(p pool, health inventory.Health, now time.Time, policy Policy, counts bool) ruling {
 	rows := join(p, health)
 	for i := range rows {
-		p.proven = p.proven || rows[i].streak.Passes > 0 || rows[i].streak.Turns > 0
+		p.proven = p.proven || rows[i].streak.Passes > 0 || rows[i].streak.Turns > 0 || rows[i].streak.Unconnected.Elsewhere > 0
 	}
 	w := newWorld(p, rows, now, policy)
 	for i := range rows {
@@ -81,6 +81,13 @@ func (r *ruling) take(row *row, p *pool, w *world) {
 			r.Unchecked++
 		}
 	}
-	r.Decisions = append(r.Decisions, row.decision(p, w))
+	if row.asks() && len(r.Asks) < MaxAsks {
+		last := row.streak.Last
+		r.Asks = append(r.Asks, Ask{Address: row.address, At: last.At, Failures: row.streak.Unconnected.Failures, Urgent: row.urgent(w)})
+	}
+	d := row.decision(p, w)
+	if r.Decisions = append(r.Decisions, d); d.Reason == inventory.ReadyElsewhere {
+		r.Elsewhere, r.Replica = r.Elsewhere+1, row.streak.Unconnected.Replica
+	}
 	r.Next = sooner(r.Next, row.changes(w))
 }

@@ -112,7 +112,7 @@ func appendValue(to []byte, v reflect.Value) []byte {
 
 // fitting lists the reasons that each state may have.
 var fitting = map[inventory.State][]inventory.Reason{
-	inventory.StateReady:    {inventory.Ready, inventory.ReadyFailOpen, inventory.ReadyHeld, inventory.ReadyFailing, inventory.ReadyDraining, inventory.ProbePending, inventory.PlacementRejected, inventory.UnknownNode},
+	inventory.StateReady:    {inventory.Ready, inventory.ReadyFailOpen, inventory.ReadyHeld, inventory.ReadyElsewhere, inventory.ReadyFailing, inventory.ReadyDraining, inventory.ProbePending, inventory.PlacementRejected, inventory.UnknownNode},
 	inventory.StateDraining: {inventory.Draining},
 	inventory.StateDown:     {inventory.ProbePending, inventory.ProbeRefused, inventory.ProbeTimeout},
 	inventory.Absent:        {inventory.ProbePending, inventory.ProbeRefused, inventory.ProbeTimeout, inventory.Gone, inventory.NoPod},

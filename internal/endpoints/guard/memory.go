@@ -153,14 +153,24 @@ type member struct {
 	// that was sent later has counted.
 	movedAt time.Time
 	// uncounted is how many failures of the running streak do not count; turns
-	// tells that streak from a later one.
-	uncounted, turns int
+	// tells that streak from a later one. failedAt is when the first was sent that counts,
+	// zero where none does.
+	uncounted discount
+	turns     int
+	failedAt  time.Time
 	// silenced is when silence took the member down; zero if it did not.
 	silenced time.Time
 	// since is when the state last changed.
 	since time.Time
 	// evidence is what the checks say of it, nil where that is the same.
 	evidence *evidence
+}
+
+// discount are failures at the beginning of a streak that do not count.
+type discount struct {
+	failures int
+	// elsewhere is how many of those another replica answered that were answered by then.
+	elsewhere int
 }
 
 // shared returns what has become of a member or a candidate: the one before where nothing has

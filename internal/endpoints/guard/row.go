@@ -140,15 +140,24 @@ func (r *row) turned() bool { return r.streak.Turns != r.was.turns }
 // everPassed reports whether the address has passed once, or came from a slice.
 func (r *row) everPassed() bool { return r.was.everPassed || r.streak.Passes > 0 || r.streak.Turns > 0 }
 
-// fails returns how many failures in a row count.
-func (r *row) fails() int { return r.streak.Fails - r.uncounted() }
+// fails returns how many failures in a row count. Those do not that another replica answered
+// with a connection (contract 239).
+func (r *row) fails() int {
+	u := r.uncounted()
+	return max(0, r.streak.Fails-u.failures-max(0, r.streak.Unconnected.Elsewhere-u.elsewhere))
+}
 
 // uncounted returns how many failures of the running streak do not count.
-func (r *row) uncounted() int {
-	if r.turned() || r.streak.Fails < r.was.uncounted {
-		return 0
+func (r *row) uncounted() discount {
+	if r.turned() || r.streak.Fails < r.was.uncounted.failures {
+		return discount{}
 	}
 	return r.was.uncounted
+}
+
+// discounted returns that none of the failures so far counts.
+func (r *row) discounted() discount {
+	return discount{r.streak.Fails, r.streak.Unconnected.Elsewhere}
 }
 
 // movedAt returns when another node took over the address, until a result that
@@ -175,8 +184,12 @@ func (r *row) assess(w *world) condition {
 		return passing
 	case !r.streak.Known(), r.streak.Last.At.Before(moved):
 		return unknown
-	case w.cutOff && r.silent() && !r.longSilent, !w.mayDemote:
+	case !w.mayDemote:
 		return uncounted
+	case w.cutOff && r.silent() && !r.longSilent:
+		return r.assessCutOff(w)
+	case r.awaitsAnswer(w):
+		return belowFall
 	case r.fails() >= w.policy.Fall, r.fails() > 0 && !moved.IsZero():
 		return failing
 	case r.fails() > 0:

@@ -84,7 +84,7 @@ func (r *row) mayBeReadyDraining(w *world) bool {
 // too few times in a row, or together with so many others that the prober is
 // presumed cut off.
 func (r *row) undecided(w *world) bool {
-	return r.condition == belowFall || r.condition == uncounted && w.cutOff && w.mayDemote && r.silent() && !r.longSilent
+	return r.condition == belowFall || r.condition == uncounted && (r.elsewhere() || w.cutOff && w.mayDemote && r.silent() && !r.longSilent)
 }
 
 // decideKept: ready, or draining where it was announced to leave; down after
@@ -157,8 +157,9 @@ func (r *row) remember(w *world) (m member) {
 	}
 	m.uncounted = r.uncounted()
 	if r.condition == uncounted || w.failOpen {
-		m.uncounted = r.streak.Fails
+		m.uncounted = r.discounted()
 	}
+	m.failedAt = r.failedAt()
 	if r.turned() {
 		m.turns, m.downs, m.removeAt = r.streak.Turns, 0, time.Time{}
 	}
@@ -182,7 +183,7 @@ func (r *row) silencedBy(next, before inventory.State, silenced time.Time, w *wo
 	switch {
 	case next != inventory.StateDown:
 		return time.Time{}
-	case r.silent() && before.Serves():
+	case r.silent() && before.Serves() && !w.cutOff: // else no replica reaches it
 		return w.now
 	}
 	return silenced
@@ -201,7 +202,7 @@ func (r *row) urgent(w *world) bool {
 		if w.failOpen {
 			return rises
 		}
-		return r.condition == belowFall || r.condition == unknown && !r.was.movedAt.IsZero() || w.readyDraining && r.present() && rises
+		return r.condition == belowFall && !r.waitsForOthers(w) || r.condition == unknown && !r.was.movedAt.IsZero() || w.readyDraining && r.present() && rises
 	case inventory.StateDown:
 		return r.streak.Passes > 0
 	case inventory.Absent:
@@ -216,6 +217,9 @@ func (r *row) changes(w *world) time.Time {
 	goes := r.was.standing == leaving || r.was.standing == unplaced && !w.placing.spares
 	if r.next == inventory.StateDraining && goes && !r.lasts(w) {
 		next = r.leftAt(w).Add(w.policy.DrainPeriod)
+	}
+	if r.awaitsAnswer(w) {
+		next = sooner(next, r.answerEnd(w))
 	}
 	if r.streak.Trouble != "" && !r.unchecked(w) {
 		next = sooner(next, r.streak.TroubleSince.Add(w.policy.checks()+1))

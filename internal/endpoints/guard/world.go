@@ -34,6 +34,8 @@ type world struct {
 	// counts no more if it stays silent no longer; zero while none does.
 	silence     string
 	silenceOver time.Time
+	// answered says what other replicas reach of the silent ones.
+	answered answered
 	// mayDemote: failures may take members away. After a restart none counts
 	// before a probe has passed (contract 28).
 	mayDemote bool
@@ -70,6 +72,7 @@ func newWorld(p pool, rows []row, now time.Time, policy Policy) *world {
 	w.open = p.failOpen && !recovering(rows, policy)
 	w.wasReadyDraining = p.readyDraining && !w.risen
 	w.countSilent(rows)
+	w.answered = answeredOf(rows)
 	for i := range rows {
 		rows[i].condition = rows[i].assess(w)
 	}

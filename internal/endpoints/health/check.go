@@ -63,6 +63,8 @@ func (c *Checker) Check(ctx context.Context, address netip.Addr) inventory.Resul
 		Outcome: found.outcome,
 		Reason:  found.reason,
 		Message: clean(found.message),
+
+		NoConnection: found.outcome == inventory.Silent && found.step == connecting,
 	}
 }
 

@@ -19,18 +19,20 @@ type answer struct {
 	outcome inventory.Outcome
 	reason  inventory.Reason
 	message string
+	// step is how far a check came that was silent.
+	step step
 }
 
 func passed(message string) answer {
-	return answer{inventory.Pass, inventory.Ready, message}
+	return answer{outcome: inventory.Pass, reason: inventory.Ready, message: message}
 }
 
 func refused(reason inventory.Reason, message string) answer {
-	return answer{inventory.Refused, reason, message}
+	return answer{outcome: inventory.Refused, reason: reason, message: message}
 }
 
-func silent(reason inventory.Reason, message string) answer {
-	return answer{inventory.Silent, reason, message}
+func silent(at step, reason inventory.Reason, message string) answer {
+	return answer{inventory.Silent, reason, message, at}
 }
 
 func localError(message string) answer {
@@ -94,9 +96,9 @@ func (c *Checker) judge(ctx context.Context, tried attempt, err error) answer {
 
 func (c *Checker) judgeTimeout(tried attempt) answer {
 	if tried.step == connecting {
-		return silent(inventory.ProbeTimeout, fmt.Sprintf("no answer from %s within HEALTH_CHECK_TIMEOUT=%s", tried.target, c.options.Timeout))
+		return silent(tried.step, inventory.ProbeTimeout, fmt.Sprintf("no answer from %s within HEALTH_CHECK_TIMEOUT=%s", tried.target, c.options.Timeout))
 	}
-	return silent(inventory.ProbeTimeout, fmt.Sprintf("%s: no answer within HEALTH_CHECK_TIMEOUT=%s", tried.what, c.options.Timeout))
+	return silent(tried.step, inventory.ProbeTimeout, fmt.Sprintf("%s: no answer within HEALTH_CHECK_TIMEOUT=%s", tried.what, c.options.Timeout))
 }
 
 // judgeErrno judges an error of the operating system. The same number can come
@@ -131,7 +133,7 @@ func (c *Checker) judgeErrno(ctx context.Context, tried attempt, errno syscall.E
 	if err := c.route(ctx, tried.target); err != nil {
 		return localError(fmt.Sprintf("this machine has no route to %s: %s", tried.target.Addr(), errno))
 	}
-	return silent(inventory.ProbeUnreachable, what)
+	return silent(tried.step, inventory.ProbeUnreachable, what)
 }
 
 // route asks the local routing table. Connecting a UDP socket looks up the route

@@ -42,6 +42,7 @@ const (
 	ReadyHeld        Reason = "ReadyHeld"
 	ReadyFailing     Reason = "ReadyFailing"
 	ReadyDraining    Reason = "ReadyDraining"
+	ReadyElsewhere   Reason = "ReadyElsewhere"
 	Draining         Reason = "Draining"
 	ProbePending     Reason = "ProbePending"
 	ProbeRefused     Reason = "ProbeRefused"
@@ -89,6 +90,7 @@ func Reasons() []ReasonDoc {
 		{ReadyHeld, "published ready although a rejected inventory leaves it out, or although it is silent: so many are silent at once that this daemon is presumed cut off", "check the source, or the network of this daemon"},
 		{ReadyFailing, "published ready while it fails: fewer than HEALTH_CHECK_FALL times in a row, or until each endpoint has been checked once", "wait; look at the workload if this comes back often"},
 		{ReadyDraining, "leaving and still passing; published ready because no endpoint of the inventory has passed HEALTH_CHECK_RISE times in a row yet", "find out why the endpoints that are to replace it do not pass"},
+		{ReadyElsewhere, "published ready although this replica gets no connection: another replica connects to it", "check the network between this replica's node and the endpoint"},
 		{Draining, "leaving and still passing; removed after DRAIN_PERIOD, once an endpoint of the inventory passes", "nothing to do"},
 		{ProbePending, "no health check has counted yet: the endpoint is new, its address moved, or this daemon could not check it", "wait for the next health check; if the message names an error of this daemon, repair that"},
 		{ProbeRefused, "the connection of the health check was refused, reset, or closed without an answer", "start the workload on its port, or open the firewall"},

@@ -9,12 +9,14 @@ import (
 type Outcome uint8
 
 // The outcomes. A LocalError says nothing of the node (no file descriptors, no
-// route, cancelled, not run in time) and does not count.
+// route, cancelled, not run in time) and does not count. Elsewhere is no check of this
+// process: another replica connected to an address that was silent here.
 const (
 	LocalError Outcome = iota
 	Pass
 	Refused
 	Silent
+	Elsewhere
 )
 
 // String returns the word that pages, logs and metrics use.
@@ -26,6 +28,8 @@ func (o Outcome) String() string {
 		return "Refused"
 	case Silent:
 		return "Silent"
+	case Elsewhere:
+		return "Elsewhere"
 	case LocalError:
 	}
 	return "LocalError"
@@ -42,8 +46,15 @@ type Result struct {
 	// Reason is Ready after a pass, one of the Probe reasons after a failure,
 	// and empty after a LocalError.
 	Reason Reason
-	// Message says what was asked and what was answered.
+	// Message says what was asked and what was answered; after Elsewhere it is the name of
+	// the replica.
 	Message string
+	// NoConnection says of a Silent check that its connection was not answered.
+	NoConnection bool
+	// Failures says of an Elsewhere how many of Streak.Unconnected it answers. At is then when
+	// the last of them was sent. Missed says that the replica got no connection either.
+	Failures int
+	Missed   bool
 }
 
 // Streak is how often in a row the checks of an address passed or failed. At
@@ -61,12 +72,26 @@ type Streak struct {
 	// SilentAt is when the newest Silent result was sent, whatever came since; zero
 	// where none was.
 	SilentAt time.Time
-	// Last is the newest result that counts; never a LocalError.
+	// Unconnected are the failures of this row without a connection.
+	Unconnected Unconnected
+	// Last is the newest result that counts; never a LocalError, nor an Elsewhere.
 	Last Result
 	// Trouble is the message of the newest LocalError that came after Last, or
 	// empty; TroubleSince is when the first of them was sent.
 	Trouble      string
 	TroubleSince time.Time
+}
+
+// Unconnected counts the failures in a row for which no connection was answered.
+type Unconnected struct {
+	// Failures is how many there were, and Elsewhere how many of them, the first ones, another
+	// replica answered with a connection.
+	Failures, Elsewhere int
+	// Answered is when the last of the answered ones was sent, and Replica who connected. Missed is
+	// when the last one was sent of which another replica said that it gets no connection either.
+	Answered time.Time
+	Replica  string
+	Missed   time.Time
 }
 
 // Known reports whether any check of the address counted so far.
