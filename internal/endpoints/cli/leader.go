@@ -11,7 +11,9 @@ import (
 	"os"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/peers"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	targets "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube/lease"
@@ -26,6 +28,10 @@ type leadership struct {
 	// the lease calls this process. Both are empty without an election.
 	name, identity string
 	since          time.Time
+	// asker asks other replicas while this one leads, answerer answers while it stands by.
+	// Both are nil without an election.
+	asker    *peers.Asker
+	answerer *peers.Answerer
 }
 
 // newLeadership makes the elector that LEADER_ELECTION asks for. A dry run
@@ -46,11 +52,59 @@ func newLeadership(c settings.Config, dryRun bool, log *slog.Logger, m *metrics.
 		Way: localWay(c.Store, m, metrics.ClientLease), Namespace: c.Leader.Namespace, Name: c.Leader.Name,
 		Identity: l.identity,
 		Changed:  func(before, after lease.State) { tellElection(log, before, after) },
+		Noted:    func(s lease.State) { l.answerer.Hear(s.Holder, s.Note) },
 	})
 	if err != nil {
 		return l, fmt.Errorf("LEADER_ELECTION=true: %w", err)
 	}
+	l.meet(c, log)
 	return l, nil
+}
+
+// meet makes what replicas ask and answer each other.
+func (l *leadership) meet(c settings.Config, log *slog.Logger) {
+	l.asker = peers.New(peers.Options{
+		Identity: l.identity, Note: l.elector.Note, NoteLater: l.elector.NoteLater, Replies: func(ctx context.Context, each func(map[string]string)) { _ = l.elector.Replies(ctx, each) }, Read: l.elector.ReadReplies,
+		HandOver: func(identity string) {
+			log.Warn("another replica reaches endpoints that this one does not reach, and all that it reaches: it gets the lease", "successor", identity)
+			l.elector.HandOver(identity)
+		},
+		HandedOver: func() time.Time { return l.elector.State().HandedOver },
+	})
+	reachable := filter.Rules{Subnets: subnetsToTry(c), AllowLoopback: c.Store.Kind == settings.StoreMemory}
+	l.answerer = peers.NewAnswerer(peers.AnswererOptions{
+		Replica: l.name, Identity: l.identity, Reply: l.elector.Reply, Failed: tellAnswers(log),
+		Allowed: func(address netip.Addr) bool {
+			reason, _ := reachable.Check(address)
+			return reason == ""
+		},
+	})
+}
+
+// subnetsToTry are those in which this process may connect to what a leader asks about. Files
+// have no bounds: each names its own subnets.
+func subnetsToTry(c settings.Config) []netip.Prefix {
+	switch {
+	case !c.Documents.Used():
+		return prefixes(c.Secured.Subnets)
+	case c.Documents.Dir != "":
+		return prefixes([]string{"0.0.0.0/0", "::/0"})
+	}
+	return prefixes(c.Documents.BoundSubnets)
+}
+
+// tellAnswers logs when the leader cannot be answered, and when it can again.
+func tellAnswers(log *slog.Logger) func(error) {
+	failed := false
+	return func(err error) {
+		switch {
+		case err != nil && !failed:
+			log.Warn("cannot tell the leader which endpoints this replica reaches, trying again", "error", err)
+		case err == nil && failed:
+			log.Info("the leader is told again which endpoints this replica reaches")
+		}
+		failed = err != nil
+	}
 }
 
 // fence wraps the store: nothing is written without the lease.
@@ -77,12 +131,19 @@ func (f fencedStore) Write(ctx context.Context, write publish.Write) (version st
 	return version, err
 }
 
-// lead runs do while this process leads.
+// lead runs do while this process leads, and answers another leader until then.
 func (l leadership) lead(ctx context.Context, do func(context.Context) error) error {
 	if l.elector == nil {
 		return do(ctx)
 	}
-	return l.elector.Run(ctx, do)
+	standing, leads := context.WithCancel(ctx)
+	return beside(ctx, func(ctx context.Context) error {
+		defer leads()
+		return l.elector.Run(ctx, func(ctx context.Context) error {
+			leads()
+			return beside(ctx, do, l.asker.Run)
+		})
+	}, func(context.Context) { l.answerer.Run(standing) })
 }
 
 // listensOn says where this process answers the other replicas.

@@ -72,9 +72,10 @@ func (p Program) serveOnce(ctx context.Context, c settings.Config, dryRun bool) 
 	return b.once(ctx)
 }
 
-// stoodBy returns no error for a standby that was told to stop.
+// stoodBy returns no error for a standby that was told to stop, nor for a leader that gave the
+// lease to another replica: it is started again, and stands by.
 func stoodBy(err error) error {
-	if errors.Is(err, lease.ErrNotElected) {
+	if errors.Is(err, lease.ErrNotElected) || errors.Is(err, lease.ErrHandedOver) {
 		return nil
 	}
 	return err

@@ -92,6 +92,7 @@ func (p Program) build(c settings.Config, dryRun bool, read reader) (*parts, err
 		Bounds:   bounded(c.Documents),
 		Supply:   b.supply,
 		Checking: b.checking,
+		Asker:    b.leader.asker,
 
 		ManagedBy: c.Target.ManagedBy, MaxEndpoints: c.Target.MaxEndpointsPerSlice, Concurrency: c.Health.Concurrency, Lanes: lanes(c),
 		DryRun: b.dryRun, Logger: b.log, Announce: b.announcing(), Observe: controller.Observe{Planned: b.metrics.Planned, Read: b.metrics.Read, OfGroup: b.metrics.OfGroup},

@@ -18,6 +18,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/peers"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
@@ -138,6 +139,9 @@ type Options struct {
 	// Connections are the held ones: how many there may be at most, and what opens one. Where
 	// it is the zero value, there are as many as descriptors and checks leave, by TCP.
 	Connections health.ConnectionsOptions
+	// Asker asks other replicas about endpoints that this one does not reach; nil where there
+	// are none.
+	Asker *peers.Asker
 	// Random draws jitter and the waits after failures: at least 0 and less than 1, from any
 	// goroutine. It is rand.Float64 where it is nil.
 	Random func() float64

@@ -12,6 +12,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/peers"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 )
 
@@ -132,10 +133,13 @@ func (g *groups) begin(ctx context.Context, key assign.Group, p *running, from b
 	if err != nil {
 		return nil, err
 	}
+	if s.opts.Asker != nil {
+		checking.Policy.AnswerWait = peers.AnswerWait
+	}
 	now := &group{reader: p.reader, health: p.document.Spec.HealthCheck, guard: p.document.Spec.Guard}
 	options := pool.GroupOptions{
 		Reader: p.reader, Prober: checking.Prober, Policy: checking.Policy, HealthTimeout: checking.Timeout,
-		HoldHub: s.holds, HoldPort: checking.HoldPort, Drains: from.drains,
+		HoldHub: s.holds, HoldPort: checking.HoldPort, Port: key.Check.Port, Asker: s.opts.Asker, Drains: from.drains,
 		Publish: func(v *guard.Verdict) { now.publish(s, key, v) }, Observe: s.teller.ofGroup(key, now),
 	}
 	if checking.Prober != nil {
@@ -144,7 +148,7 @@ func (g *groups) begin(ctx context.Context, key assign.Group, p *running, from b
 	follow := func(context.Context) {}
 	if key.Remote != (inventory.RemoteService{}) {
 		placer := newPlacer(p.source, key.Remote)
-		options.Placer, options.Port, follow = placer, key.Check.Port, placer.run
+		options.Placer, follow = placer, placer.run
 	}
 	if now.group, err = pool.NewGroup(options); err != nil {
 		return nil, err

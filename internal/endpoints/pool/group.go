@@ -11,6 +11,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/peers"
 )
 
 // GroupOptions are what a Group is made of.
@@ -32,10 +33,14 @@ type GroupOptions struct {
 	// where HoldPort is 0.
 	HoldHub  *health.Connections
 	HoldPort uint16
-	// Placer follows the remote Service, and Port is the port of the nodes that leads to it, 0
-	// where none is checked. Placer is nil where none is followed.
+	// Port is the port that is checked, 0 where none is.
+	Port uint16
+	// Placer follows the remote Service, to which that port of the nodes leads; nil where none
+	// is followed.
 	Placer Placer
-	Port   uint16
+	// Asker asks other replicas about endpoints that this one does not reach; nil where there
+	// are none.
+	Asker *peers.Asker
 	// Drains is since when endpoints drain that are published so at first, as far as is known.
 	Drains map[netip.Addr]time.Time
 	// Publish gets each verdict, and Observe, which may be nil, the outcome of each
@@ -100,7 +105,7 @@ func (g *Group) begin(members []inventory.Member) (l *loop, err error) {
 		checks.Close()
 		return nil, err
 	}
-	l = &loop{Group: g, checks: checks, holder: holder, box: g.opts.Reader.subscribe()}
+	l = &loop{Group: g, checks: checks, holder: holder, desk: g.opts.newDesk(), box: g.opts.Reader.subscribe()}
 	defer func() {
 		if cause := recover(); cause != nil {
 			l.end()
@@ -121,9 +126,18 @@ func (o GroupOptions) newChecks() (*health.Loop, error) {
 	})
 }
 
+// newDesk is where the loop asks other replicas, nil where none can answer.
+func (o GroupOptions) newDesk() *peers.Desk {
+	if o.Asker == nil || o.Policy.HealthOff || o.Port == 0 {
+		return nil
+	}
+	return o.Asker.Join(o.Port, o.HealthTimeout)
+}
+
 // end takes the loop off what it got its input from.
 func (l *loop) end() {
 	l.opts.Reader.unsubscribe(l.box)
+	l.desk.Close()
 	l.holder.close()
 	l.checks.Close()
 }

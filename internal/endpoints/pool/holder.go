@@ -103,7 +103,7 @@ func (h *holder) answer(results []inventory.Result) {
 		r := &results[i]
 		a, ok := h.alarms[r.Address]
 		switch {
-		case !ok || r.At.Before(a.At) || r.Outcome == inventory.LocalError:
+		case !ok || r.At.Before(a.At) || r.Outcome == inventory.LocalError || r.Outcome == inventory.Elsewhere:
 			continue
 		case r.Outcome == inventory.Pass:
 			delete(h.alarms, r.Address)

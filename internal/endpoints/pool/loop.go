@@ -10,6 +10,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/peers"
 )
 
 // loop is what Run remembers between two events. Only Run's goroutine touches it.
@@ -17,6 +18,7 @@ type loop struct {
 	*Group
 	checks *health.Loop
 	holder *holder
+	desk   *peers.Desk
 	box    *box
 
 	// inventory is the newest one, which each placement is joined with.
@@ -80,6 +82,7 @@ func (l *loop) pass() {
 	}
 	l.verdict, l.judged = &verdict, now
 	l.watch()
+	l.desk.Set(verdict.Asks)
 	l.trouble.shown = nil
 	l.tell(Outcome{Passed: true})
 	l.trouble = trouble{}
@@ -161,6 +164,8 @@ func (l *loop) wait(ctx context.Context) (event, bool) {
 		return event{answer: l.box.take()}, true
 	case <-l.checks.Ready():
 		return event{results: l.checks.Take()}, true
+	case <-l.desk.Ready():
+		return event{results: l.desk.Take()}, true
 	case <-placed:
 		return event{placed: true}, true
 	case <-timer.C:
@@ -314,4 +319,18 @@ func (l *loop) tell(o Outcome) {
 	l.outcome = o
 	l.opts.Observe(o)
 	l.outcome.Read = nil
+	if l.desk.Compares() {
+		l.desk.Reaches(l.passing())
+	}
+}
+
+// passing are the published addresses whose checks pass.
+func (l *loop) passing() []netip.Addr {
+	var passing []netip.Addr
+	for _, m := range l.verdict.Members {
+		if m.State.Serves() && l.intake.health.Of(m.Address).Passes > 0 {
+			passing = append(passing, m.Address)
+		}
+	}
+	return passing
 }

@@ -49,6 +49,8 @@ const (
 // useful.
 func (l *loop) urgencyOf(r inventory.Result) urgency {
 	switch {
+	case r.Outcome == inventory.Elsewhere:
+		return urgent
 	case !l.matters(r):
 		return useless
 	case r.Outcome == inventory.Pass:
@@ -77,7 +79,7 @@ func (l *loop) matters(r inventory.Result) bool {
 
 // turnsTrouble reports whether local errors begin or end with the result.
 func (l *loop) turnsTrouble(r inventory.Result) bool {
-	return (l.intake.health.Of(r.Address).Trouble == "") == (r.Outcome == inventory.LocalError)
+	return r.Outcome != inventory.Elsewhere && (l.intake.health.Of(r.Address).Trouble == "") == (r.Outcome == inventory.LocalError)
 }
 
 // questioned reports whether the address is checked faster because its state is

@@ -1,0 +1,50 @@
+package peers
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// State is what a leader knows of the other replicas.
+type State struct {
+	// Replicas are those that stand by for this leader, sorted by name, as of Looked; zero
+	// where nobody asked yet.
+	Replicas []Replica
+	Looked   time.Time
+	// Asked is how many endpoints are asked about, Waiting how many of them there is no room
+	// for.
+	Asked, Waiting int
+	// HandedOver is when the Lease was last given to another replica for what it reaches; zero
+	// where it never was.
+	HandedOver time.Time
+}
+
+// Replica is one that stands by.
+type Replica struct {
+	Name, Node string
+	// Reaches is how many endpoints it reaches that the leader does not, and Since for how
+	// long there have been such; zero where there is none.
+	Reaches int
+	Since   time.Time
+}
+
+// State returns what is known, and has it read anew where it is older than ten seconds. A nil
+// Asker knows nothing.
+func (a *Asker) State() State {
+	if a == nil {
+		return State{}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := State{Looked: a.looked, Asked: len(a.asked), Waiting: max(0, len(a.asked)-MaxTargets), HandedOver: a.opts.HandedOver()}
+	for name, line := range a.lines {
+		s.Replicas = append(s.Replicas, Replica{Name: name, Node: line.Node, Reaches: a.ahead(name), Since: a.rivals.since[name]})
+	}
+	slices.SortFunc(s.Replicas, func(a, b Replica) int { return strings.Compare(a.Name, b.Name) })
+	if time.Since(a.looked) >= fresh && !a.look {
+		a.look = true
+		signal(a.wake)
+	}
+	return s
+}
