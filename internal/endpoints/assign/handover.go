@@ -3,41 +3,13 @@ package assign
 import (
 	"cmp"
 	"fmt"
+	"iter"
+	"net/netip"
 	"slices"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 )
-
-// Count is how many endpoints of each family there are.
-type Count struct{ IPv4, IPv6 int }
-
-func (c Count) plus(o Count) Count { return Count{c.IPv4 + o.IPv4, c.IPv6 + o.IPv6} }
-
-// covers reports whether there are as many in each family, and one at least.
-func (c Count) covers(need Count) bool {
-	return c.IPv4 >= need.IPv4 && c.IPv6 >= need.IPv6 && c.IPv4+c.IPv6 > 0
-}
-
-// String returns the numbers of the families that there are.
-func (c Count) String() string {
-	switch {
-	case c.IPv6 == 0:
-		return fmt.Sprint(c.IPv4)
-	case c.IPv4 == 0:
-		return fmt.Sprintf("%d IPv6", c.IPv6)
-	}
-	return fmt.Sprintf("%d IPv4 and %d IPv6", c.IPv4, c.IPv6)
-}
-
-// Health is what the checks of a group say.
-type Health struct {
-	// Checked says that every endpoint was checked.
-	Checked bool
-	// Passing is how many endpoints stay and pass, Serving how many stay and pass or may:
-	// those of which the checks say nothing are taken for working when they are to go.
-	Passing, Serving Count
-}
 
 // A hand-over is a use that others are to take the place of: what the documents of a
 // Service say changed its pool, its ports, its check or the name of its slices.
@@ -91,32 +63,36 @@ func max1(need Count) Count {
 	return need
 }
 
-// serving is how many endpoints of a use work, as far as is known. Where its group has decided
-// nothing, those count that its slices have as ready. It is not known before these were read.
-func (in *Input) serving(key Key, u *use) (Count, bool) {
+// serving returns which endpoints of a use work, as far as is known. Where its group has decided
+// nothing, those count that its slices have as ready. They are not known before these were read.
+func (in *Input) serving(key Key, u *use) (iter.Seq[netip.Addr], bool) {
 	if health, decided := in.Health(u.Group); decided {
 		return health.Serving, true
 	}
 	return in.Stored(key, u.SliceName(key))
 }
 
-// handOver returns how far uses are handed over together to others.
+// handOver returns how far uses are handed over together to others. The endpoints of the others all
+// have the same ports.
 func (in *Input) handOver(key Key, old []*use, percent int, others []Group) handOver {
 	var h handOver
-	var taken Count
+	taken := newTally(len(old))
 	for _, u := range old {
 		serving, known := in.serving(key, u)
-		taken, h.unknown = taken.plus(serving), h.unknown || !known
+		h.unknown = h.unknown || !known
+		taken.add(u.Ports, serving)
 	}
 	share := func(n int) int { return (n*(100-percent) + 99) / 100 }
 	h.need = Count{share(taken.IPv4), share(taken.IPv6)}
+	var passing []iter.Seq[netip.Addr]
 	for _, g := range others {
 		if health, decided := in.Health(g); decided && health.Checked {
-			h.passing = h.passing.plus(health.Passing)
+			passing = append(passing, health.Passing)
 		} else {
 			h.waits = true
 		}
 	}
+	h.passing = countOf(passing...)
 	return h
 }
 
@@ -148,7 +124,7 @@ func (l *leave) replace(key Key, t target, i int, told *PoolUse, out *Plan) {
 		stays = h.passing // what passes is stored before anything goes
 	}
 	done := h.enough() && !h.waits && h.stored.covers(stays)
-	stored, known := l.in.Stored(key, u.SliceName(key))
+	stored, known := l.stored(key, &u.Use)
 	switch {
 	case !done && h.waits && known && stored == (Count{}) && l.published(key, u):
 		// A restart found it while it was draining.
@@ -172,6 +148,12 @@ func (l *leave) replace(key Key, t target, i int, told *PoolUse, out *Plan) {
 	out.at(until)
 }
 
+// stored is how many endpoints the slices of a use have as ready, and false where they were not read.
+func (l *leave) stored(key Key, u *Use) (Count, bool) {
+	ready, known := l.in.Stored(key, u.SliceName(key))
+	return countOf(ready), known
+}
+
 // drainsSince is since when the endpoints of a use drain: from now on or, where its slices have
 // none that is ready, since they were last changed (contract 228).
 func (l *leave) drainsSince(key Key, u *use, ready Count) (since time.Time) {
@@ -192,7 +174,7 @@ func (l *leave) drainsSince(key Key, u *use, ready Count) (since time.Time) {
 func (l *leave) handOver(key Key, t target, i int) (h handOver, others bool) {
 	u := &t.uses[i]
 	var groups []Group
-	var stored Count
+	var stored []iter.Seq[netip.Addr]
 	var changes bool
 	var by string
 	came := slices.ContainsFunc(t.uses, u.followedBy)
@@ -206,12 +188,12 @@ func (l *leave) handOver(key Key, t target, i int) (h handOver, others bool) {
 		if proves { // what still changes itself proves nothing of what it will be
 			groups = append(groups, o.Group)
 			now, _ := l.in.Stored(key, o.SliceName(key))
-			stored = stored.plus(now)
+			stored = append(stored, now)
 		}
 	}
 	percent, by := percentOf(l.rules.pools, u.Pool, by)
 	h = l.in.handOver(key, t.together(i), percent, groups)
-	h.stored, h.by, h.waits, h.unknown = stored, by, h.waits || changes, h.unknown || t.refused
+	h.stored, h.by, h.waits, h.unknown = countOf(stored...), by, h.waits || changes, h.unknown || t.refused
 	return h, others
 }
 

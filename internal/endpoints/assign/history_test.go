@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -88,7 +89,7 @@ func (h *history) step() {
 		h.in.Bindings = slices.DeleteFunc(h.in.Bindings, func(b v1alpha1.EndpointBinding) bool { return key(b.Namespace+"/"+b.Name) == key(name) })
 	}
 	event := ""
-	switch h.random.IntN(18) {
+	switch h.random.IntN(19) {
 	case 0:
 		unbind()
 		event = "unbind " + name
@@ -161,6 +162,9 @@ func (h *history) step() {
 			}
 		}
 		event = fmt.Sprint(name, " follows ", remote)
+	case 18:
+		h.same[pools[0]] = poolNames[h.random.IntN(3)]
+		event = fmt.Sprint(pools[0], " has the endpoints of ", h.same[pools[0]])
 	}
 	pause := time.Duration(h.random.Int64N(int64(8 * time.Minute)))
 	h.log = append(h.log, fmt.Sprintf("%v later: %s", pause, event))
@@ -235,11 +239,20 @@ func (h *history) checkHandOvers(t *testing.T, target assign.Assignment) {
 		if !goes || forbidden || before == "" || !h.replaced(target.Key, u) || h.unready[u.Group] {
 			continue
 		}
-		var stored assign.Count
+		addrs := map[netip.Addr]bool{}
 		for _, other := range target.Uses {
 			if other.State == assign.Active {
-				has, _ := h.stored(target.Key, other.SliceName(target.Key))
-				stored.IPv4, stored.IPv6 = stored.IPv4+has.IPv4, stored.IPv6+has.IPv6
+				if has, _ := h.stored(target.Key, other.SliceName(target.Key)); has != nil {
+					for addr := range has {
+						addrs[addr] = true
+					}
+				}
+			}
+		}
+		var stored assign.Count
+		for addr := range addrs {
+			if stored.IPv6++; addr.Is4() {
+				stored.IPv4, stored.IPv6 = stored.IPv4+1, stored.IPv6-1
 			}
 		}
 		passing, set := h.passing[u.Group]

@@ -2,6 +2,7 @@ package assign
 
 import (
 	"cmp"
+	"iter"
 	"net/netip"
 	"time"
 
@@ -50,7 +51,7 @@ type Input struct {
 	Health func(Group) (Health, bool)
 	// Stored returns what the slices of a Service that have this first name publish as
 	// ready, as far as its clients can use it, and false where they were not read.
-	Stored func(key Key, slice string) (Count, bool)
+	Stored func(key Key, slice string) (iter.Seq[netip.Addr], bool)
 }
 
 // checks is how many checks a group makes, as far as is known.

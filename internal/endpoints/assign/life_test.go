@@ -312,6 +312,40 @@ func TestContract201TwoPoolsThatBecomeOneCountTogether(t *testing.T) {
 	w.after(time.Second).after(0).want("shop/a red:30080 active", "shop/a blue:30080 draining", "shop/a green:30080 draining")
 }
 
+// While a pool is split, renamed or merged, several have the same endpoints.
+func TestContract201AnEndpointThatSeveralPoolsHaveCountsOnce(t *testing.T) {
+	t.Parallel()
+	old := filledByTwo(t)
+	old.same["green"] = "blue"
+	old.passing[tcp("red", 30080)] = assign.Count{IPv4: 5}
+	old.in.Bindings[0] = binding("shop/a", "red")
+	old.after(time.Second).after(0).want("shop/a red:30080 active", "shop/a blue:30080 draining", "shop/a green:30080 draining")
+
+	comes := filled(t, "shop/a")
+	comes.in.Pools = append(comes.in.Pools, pool("red", []string{"shop"}, "30000-32767"))
+	comes.same["green"] = "red"
+	comes.passing[tcp("red", 30080)], comes.passing[tcp("green", 30080)] = assign.Count{IPv4: 4}, assign.Count{IPv4: 4}
+	comes.in.Bindings[0] = binding("shop/a", "green", "red")
+	comes.after(time.Second).after(0).want("shop/a green:30080 active", "shop/a red:30080 active", "shop/a blue:30080 leaving")
+	comes.passing[tcp("red", 30080)] = assign.Count{IPv4: 5}
+	comes.after(time.Second).after(0).want("shop/a green:30080 active", "shop/a red:30080 active", "shop/a blue:30080 draining")
+}
+
+// The same address with another port is another endpoint: green waits for its new port, and blue has it.
+func TestContract201AnEndpointIsAnAddressWithItsPort(t *testing.T) {
+	t.Parallel()
+	w := filledByTwo(t)
+	w.same["green"] = "blue"
+	w.unready[tcp("green", 31000)] = true
+	w.in.Services[0] = service("shop/a", 31000)
+	w.after(time.Second).want("shop/a blue:31000 active", "shop/a green:30080 active then green:31000")
+	w.passing[tcp("red", 31000)] = assign.Count{IPv4: 9}
+	w.in.Bindings[0] = binding("shop/a", "red")
+	w.after(time.Second).after(0).want("shop/a red:31000 active", "shop/a blue:31000 leaving", "shop/a green:30080 leaving")
+	w.passing[tcp("red", 31000)] = assign.Count{IPv4: 10}
+	w.after(time.Second).after(0).want("shop/a red:31000 active", "shop/a blue:31000 draining", "shop/a green:30080 draining")
+}
+
 // What a Service left one after the other may have the same endpoints, so it does not count together.
 func TestContract201PoolsThatWereLeftBeforeCountForThemselves(t *testing.T) {
 	t.Parallel()

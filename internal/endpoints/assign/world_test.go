@@ -1,7 +1,11 @@
 package assign_test
 
 import (
+	"cmp"
 	"fmt"
+	"hash/fnv"
+	"iter"
+	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -23,6 +27,8 @@ type world struct {
 	// group pass, 10 of IPv4 where it is not in it.
 	unready map[assign.Group]bool
 	passing map[assign.Group]assign.Count
+	// same says that a pool has the endpoints of another one; otherwise no two pools have the same.
+	same map[string]string
 	// refuses says that slices of this name are not stored.
 	refuses map[string]bool
 	// draining are the slices whose endpoints drain.
@@ -36,13 +42,14 @@ func newWorld(t *testing.T, pools ...v1alpha1.EndpointPool) *world {
 	w := &world{t: t, unready: map[assign.Group]bool{}}
 	w.in = assign.Input{Now: begin, Complete: true, Pools: pools, Nodes: map[string]int{}}
 	w.draining = map[string]bool{}
-	w.passing, w.refuses = map[assign.Group]assign.Count{}, map[string]bool{}
+	w.passing, w.refuses, w.same = map[assign.Group]assign.Count{}, map[string]bool{}, map[string]string{}
 	w.in.Health = func(g assign.Group) (assign.Health, bool) {
 		passing, set := w.passing[g]
 		if !set {
 			passing = assign.Count{IPv4: 10}
 		}
-		return assign.Health{Checked: !w.unready[g], Passing: passing, Serving: passing}, !w.unready[g]
+		its := w.endpoints(g.Pool, passing)
+		return assign.Health{Checked: !w.unready[g], Passing: its, Serving: its}, !w.unready[g]
 	}
 	w.in.Stored = w.stored
 	for _, p := range pools {
@@ -101,15 +108,32 @@ func (w *world) after(d time.Duration) *world {
 	return w
 }
 
-// stored is what the slices of a name have as ready.
-func (w *world) stored(key assign.Key, slice string) (assign.Count, bool) {
-	var all assign.Count
-	for _, p := range w.in.Published {
-		if p.Key == key && p.Slice == slice && !w.draining[p.Namespace+"/"+p.Slice] {
-			all.IPv4, all.IPv6 = all.IPv4+p.Endpoints-p.IPv6, all.IPv6+p.IPv6
+// endpoints are so many of a pool.
+func (w *world) endpoints(pool string, n assign.Count) iter.Seq[netip.Addr] {
+	h := fnv.New64a()
+	h.Write([]byte(cmp.Or(w.same[pool], pool)))
+	of := h.Sum(nil)
+	return func(yield func(netip.Addr) bool) {
+		for i := range n.IPv4 + n.IPv6 {
+			addr := netip.AddrFrom4([4]byte{10, of[0], of[1], byte(i)})
+			if i >= n.IPv4 {
+				addr = netip.AddrFrom16([16]byte{0: 0xfd, 1: of[0], 2: of[1], 15: byte(i)})
+			}
+			if !yield(addr) {
+				return
+			}
 		}
 	}
-	return all, true
+}
+
+// stored are those that the slices of a name have as ready.
+func (w *world) stored(key assign.Key, slice string) (iter.Seq[netip.Addr], bool) {
+	for _, p := range w.in.Published {
+		if p.Key == key && p.Slice == slice && !w.draining[p.Namespace+"/"+p.Slice] {
+			return w.endpoints(p.Pool, assign.Count{IPv4: p.Endpoints - p.IPv6, IPv6: p.IPv6}), true
+		}
+	}
+	return nil, true
 }
 
 // publish writes the plan as a runtime would.

@@ -3,7 +3,10 @@ package controller
 import (
 	"context"
 	"fmt"
+	"iter"
+	"net/netip"
 	"reflect"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -177,7 +180,7 @@ func (g *group) publish(s *Server, key assign.Group, v *guard.Verdict) {
 	if s.once == nil || g.free.Load() {
 		s.set.Publish(name(key), v)
 	}
-	if before == nil || s.handsOver.Load() && healthOf(before) != healthOf(v) {
+	if before == nil || s.handsOver.Load() && !sameHealth(before, v) {
 		s.signal()
 	}
 }
@@ -206,10 +209,14 @@ func (g *groups) health(key assign.Group) (assign.Health, bool) {
 
 func healthOf(v *guard.Verdict) assign.Health {
 	// Where nothing was decided of any address, the pool was not read yet, or its inventory is empty.
-	h := assign.Health{Checked: v.Checked() && len(v.Decisions) > 0}
-	h.Passing.IPv4, h.Passing.IPv6 = v.Passing()
-	h.Serving.IPv4, h.Serving.IPv6 = v.Serving()
-	return h
+	return assign.Health{Checked: v.Checked() && len(v.Decisions) > 0, Passing: v.Passing(), Serving: v.Serving()}
+}
+
+// sameHealth reports whether two verdicts say the same to a hand-over.
+func sameHealth(a, b *guard.Verdict) bool {
+	is, was := healthOf(a), healthOf(b)
+	same := func(a, b iter.Seq[netip.Addr]) bool { return slices.Equal(slices.Collect(a), slices.Collect(b)) }
+	return is.Checked == was.Checked && same(is.Passing, was.Passing) && same(is.Serving, was.Serving)
 }
 
 // placed is how many nodes of a group have a Pod of the remote Service that it follows, and false

@@ -355,30 +355,26 @@ func (h *history) settle() string {
 }
 
 // tooFew are the Services in which pools that go have more than twice as many ready endpoints of a
-// family as what comes in their place: they stay (201).
+// family as what comes in their place: they stay (201). What several pools have counts once.
 func (h *history) tooFew() map[string]bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	few := make(map[string]bool)
 	for name, its := range h.byService() {
 		for _, family := range []publish.Family{publish.IPv4, publish.IPv6} {
-			comes, goes := 0, 0
+			comes, goes := make(map[netip.AddrPort]bool), make(map[netip.AddrPort]bool)
 			for _, s := range its {
-				ready := 0
+				into := goes
+				if slices.Contains(h.Bindings[name].Pools, s.pool) {
+					into = comes
+				}
 				for _, e := range s.Endpoints {
-					if e.State == inventory.StateReady {
-						ready++
+					if s.Family == family && e.State == inventory.StateReady {
+						into[netip.AddrPortFrom(e.Address, s.Ports[0].Number)] = true
 					}
 				}
-				switch {
-				case s.Family != family:
-				case slices.Contains(h.Bindings[name].Pools, s.pool):
-					comes += ready
-				default:
-					goes += ready
-				}
 			}
-			few[name] = few[name] || goes > 2*comes
+			few[name] = few[name] || len(goes) > 2*len(comes)
 		}
 	}
 	return few

@@ -1,6 +1,8 @@
 package controller
 
 import (
+	"iter"
+	"net/netip"
 	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
@@ -45,13 +47,10 @@ func (f *filler) at(slice string) int {
 
 // stored returns what slices of that first name publish as ready in the API server, as far
 // as clients of the Service can use it, and false where they were not read.
-func (t *targets) stored(key assign.Key, slice string) (assign.Count, bool) {
+func (t *targets) stored(key assign.Key, slice string) (iter.Seq[netip.Addr], bool) {
 	state, problem := t.state(key, slice)
-	switch {
-	case state == nil:
-		return assign.Count{}, false
-	case problem.Kind != "":
-		return assign.Count{}, true
+	if state == nil || problem.Kind != "" {
+		return nil, state != nil
 	}
 	return readyIn(state), true
 }
@@ -75,29 +74,23 @@ func (t *targets) state(key assign.Key, slice string) (*publish.State, publish.P
 	return f.states[i], publish.Problem{}
 }
 
-// readyIn counts the ready endpoints in slices that the Service of today owns, and that have one of
+// readyIn returns the ready endpoints in slices that the Service of today owns, and that have one of
 // its ports.
-func readyIn(state *publish.State) assign.Count {
-	var all assign.Count
+func readyIn(state *publish.State) iter.Seq[netip.Addr] {
 	service := state.Service
 	has := func(p publish.Port) bool {
 		return slices.ContainsFunc(service.Ports, func(port publish.ServicePort) bool { return port.Name == p.Name && port.Protocol == p.Protocol })
 	}
-	for _, s := range state.Slices {
-		if s.Owner != service.UID || len(service.Ports) > 0 && !slices.ContainsFunc(s.Ports, has) {
-			continue
-		}
-		ready := 0
-		for _, m := range s.Endpoints {
-			if m.State == inventory.StateReady {
-				ready++
+	return func(yield func(netip.Addr) bool) {
+		for _, s := range state.Slices {
+			if s.Owner != service.UID || len(service.Ports) > 0 && !slices.ContainsFunc(s.Ports, has) {
+				continue
+			}
+			for _, m := range s.Endpoints {
+				if m.State == inventory.StateReady && !yield(m.Address) {
+					return
+				}
 			}
 		}
-		if s.Family == publish.IPv4 {
-			all.IPv4 += ready
-		} else {
-			all.IPv6 += ready
-		}
 	}
-	return all
 }

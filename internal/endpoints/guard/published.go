@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"iter"
 	"net/netip"
 	"slices"
 
@@ -90,13 +91,25 @@ func (v *Verdict) Settled() bool {
 // Checked reports whether every endpoint was checked.
 func (v *Verdict) Checked() bool { return !v.parts[ipv4].unchecked && !v.parts[ipv6].unchecked }
 
-// Passing returns how many endpoints stay and pass their checks, by family. Where nothing
-// works there are none.
-func (v *Verdict) Passing() (ipv4s, ipv6s int) { return v.parts[ipv4].passing, v.parts[ipv6].passing }
+// Passing returns the endpoints that stay and pass their checks, sorted. Where nothing works there
+// are none.
+func (v *Verdict) Passing() iter.Seq[netip.Addr] { return v.proven(passes) }
 
-// Serving returns how many endpoints stay and are ready for what is known of them, by family:
-// those that pass, and those that may. What is ready for want of anything better is none.
-func (v *Verdict) Serving() (ipv4s, ipv6s int) { return v.parts[ipv4].serving, v.parts[ipv6].serving }
+// Serving returns the endpoints that stay and are ready for what is known of them, sorted: those that
+// pass, and those that may. What is ready for want of anything better is not among them.
+func (v *Verdict) Serving() iter.Seq[netip.Addr] { return v.proven(serves) }
+
+func (v *Verdict) proven(least proof) iter.Seq[netip.Addr] {
+	return func(yield func(netip.Addr) bool) {
+		for f := range v.parts {
+			for i, is := range v.parts[f].proofs {
+				if is >= least && !yield(v.parts[f].members[i].Address) {
+					return
+				}
+			}
+		}
+	}
+}
 
 // MayReplace reports whether the group can take over a target at all: everything was
 // checked, and something works.
@@ -108,10 +121,7 @@ func (v *Verdict) MayReplace() bool {
 type part struct {
 	// unchecked says that an address had no check yet.
 	unchecked bool
-	// works is what works, passing how many endpoints that are ready do, and serving how
-	// many of these may.
-	works            Work
-	passing, serving int
+	works     Work
 	// yields is what must work elsewhere for the states by evidence to apply.
 	yields Work
 	// unproven says that all checks fail and none has passed since the start.
@@ -120,7 +130,20 @@ type part struct {
 	// to say.
 	members []inventory.Member
 	details []detail
+	// proofs say of each member how sure it is that it serves.
+	proofs []proof
 }
+
+// proof is how sure it is that an endpoint serves.
+type proof uint8
+
+const (
+	unproved proof = iota
+	// serves: it is ready, and nothing says that it does not work.
+	serves
+	// passes: it is ready, and its checks pass.
+	passes
+)
 
 // detail is what is known of one member.
 type detail struct {
@@ -153,10 +176,10 @@ const (
 // newPart sums up what targets need to know.
 func newPart(rows []row, w *world, members []inventory.Member) part {
 	p := part{members: members, yields: LeavingWorks, unproven: w.nonePassed}
-	p.works, p.passing = working(rows, w)
+	p.works, p.proofs = working(rows, w), make([]proof, 0, len(members))
 	for i := range rows {
-		if r := &rows[i]; r.next == inventory.StateReady && r.evident == inventory.StateReady && !r.drains && !w.failOpen {
-			p.serving++
+		if r := &rows[i]; r.next != inventory.Absent {
+			p.proofs = append(p.proofs, r.proof(w))
 		}
 	}
 	if w.readyDraining {
@@ -173,23 +196,34 @@ func newPart(rows []row, w *world, members []inventory.Member) part {
 	return p
 }
 
-// working says what works, and how many endpoints that are ready do. What is published
-// ready for want of anything better does not.
-func working(rows []row, w *world) (works Work, ready int) {
-	if w.failOpen || w.nonePassed {
-		return NothingWorks, 0
-	}
+// working says what works. What is published ready for want of anything better does not.
+func working(rows []row, w *world) Work {
+	works := NothingWorks
 	for i := range rows {
-		r := &rows[i]
-		switch {
-		case r.next != inventory.StateReady || r.condition != passing && (r.condition != belowFall || !r.hasPassed(w)):
+		switch r := &rows[i]; {
+		case r.next != inventory.StateReady || !r.works(w):
 		case r.drains:
 			works = max(works, LeavingWorks)
 		case r.evident == inventory.StateReady:
-			works, ready = ReadyWorks, ready+1
+			works = ReadyWorks
 		}
 	}
-	return works, ready
+	return works
+}
+
+// works reports whether checks say that the address works.
+func (r *row) works(w *world) bool {
+	return !w.failOpen && !w.nonePassed && (r.condition == passing || r.condition == belowFall && r.hasPassed(w))
+}
+
+func (r *row) proof(w *world) proof {
+	switch {
+	case r.next != inventory.StateReady || r.evident != inventory.StateReady || r.drains || w.failOpen:
+		return unproved
+	case r.works(w):
+		return passes
+	}
+	return serves
 }
 
 // details returns what is known of each member.

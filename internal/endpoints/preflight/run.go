@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"context"
+	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -127,7 +128,7 @@ func (l *look) resolve() {
 		in.Nodes[p.document.Name] = len(p.nodes)
 	}
 	in.Health = func(assign.Group) (assign.Health, bool) { return assign.Health{}, false }
-	in.Stored = func(assign.Key, string) (assign.Count, bool) { return assign.Count{}, false }
+	in.Stored = func(assign.Key, string) (iter.Seq[netip.Addr], bool) { return nil, false }
 	in.Bindings = slices.DeleteFunc(in.Bindings, func(b v1alpha1.EndpointBinding) bool { return !l.asked(b.Namespace, b.Name) })
 	in.Broken = slices.DeleteFunc(in.Broken, func(b assign.Broken) bool { return !l.asked(b.Namespace, b.Service) })
 	for _, s := range l.spaces {
