@@ -116,7 +116,7 @@ func TestLoadFillsEveryField(t *testing.T) {
 		"EMPTY_RESULT_THRESHOLD": "0", "MAX_REMOVAL_PERCENT": "0", "DRAIN_PERIOD": "0s",
 		"HEALTH_CHECK_MAX_SILENT_PERCENT": "100", "HEALTH_CHECK_FAIL_OPEN": "false",
 		"STORE_KIND": "kubectl", "KUBECONFIG": "/a:/b", "KUBECTL_PATH": "/usr/bin/kubectl",
-		"LEADER_ELECTION": "true", "LEADER_ELECTION_NAMESPACE": "infra", "LEADER_ELECTION_NAME": "lease",
+		"LEADER_ELECTION": "true", "LEADER_ELECTION_NAMESPACE": "infra", "LEADER_ELECTION_NAME": "lease", "NODE_NAME": "node-1",
 		"LOG_LEVEL": "debug", "LOG_FORMAT": "json", "DRY_RUN": "true",
 	})
 	want := settings.Config{
@@ -143,7 +143,7 @@ func TestLoadFillsEveryField(t *testing.T) {
 		},
 		Guard:  settings.Guard{MaxSilentPercent: 100},
 		Store:  settings.Store{Kind: settings.StoreKubectl, Kubeconfig: "/a:/b", KubectlPath: "/usr/bin/kubectl"},
-		Leader: settings.Leader{Election: true, Namespace: "infra", Name: "lease"},
+		Leader: settings.Leader{Election: true, Namespace: "infra", Name: "lease", NodeName: "node-1"},
 		Listen: settings.Listen{
 			Admin: netip.MustParseAddrPort("127.0.0.1:8080"), Metrics: netip.MustParseAddrPort("127.0.0.1:8081"),
 		},

@@ -64,7 +64,7 @@ var chapters = []chapter{
 		"Where the slices are written. `STORE_KIND=kubectl` is [compatible with the original](../how-to/from-the-original.md), not recommended.",
 		"STORE_KIND=client-go"},
 	{"Leader election",
-		"For more than one replica: only the holder of the lease reads, checks and writes. It is renewed every 2 s and expires after 15 s; the rights and what happens when a replica fails are in [run two replicas](../how-to/run-two-replicas.md).",
+		"For more than one replica: only the holder of the lease reads, checks and writes. The other replicas only say which silent endpoints they reach. The lease is renewed every 2 s and expires after 15 s; the rights and what happens when a replica fails are in [run two replicas](../how-to/run-two-replicas.md).",
 		"STORE_KIND=client-go\nLEADER_ELECTION=true"},
 	{"Addresses to listen on",
 		"Two listeners, so that the status page can stay private while probes and metrics are reachable.",

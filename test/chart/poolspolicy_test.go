@@ -49,9 +49,10 @@ func (p *teams) mayNothingBeyond(t *testing.T) {
 		"create endpointslices.discovery.k8s.io", "create events.events.k8s.io", "list endpointslices.discovery.k8s.io", "list services.",
 		"update endpointslices.discovery.k8s.io", "watch endpointslices.discovery.k8s.io", "watch services.",
 	}
+	const leases = release + "," + release + "-reached"
 	lease := []string{
-		"create leases.coordination.k8s.io", "list leases.coordination.k8s.io " + release,
-		"update leases.coordination.k8s.io " + release, "watch leases.coordination.k8s.io " + release,
+		"create leases.coordination.k8s.io", "list leases.coordination.k8s.io " + leases,
+		"update leases.coordination.k8s.io " + leases, "watch leases.coordination.k8s.io " + leases,
 	}
 	for namespace, want := range map[string][]string{"team-shop": fill, "team-other": fill, p.namespace: lease, "default": nil, "kube-system": nil} {
 		if diff := cmp.Diff(want, p.rights(t, namespace)); diff != "" {

@@ -47,6 +47,8 @@ func nothingBeyondTheRoles(t *testing.T, i *installed) {
 		"create events.events.k8s.io",
 		"create leases.coordination.k8s.io", "list leases.coordination.k8s.io " + release,
 		"watch leases.coordination.k8s.io " + release, "update leases.coordination.k8s.io " + release,
+		"list leases.coordination.k8s.io " + release + "-reached", "watch leases.coordination.k8s.io " + release + "-reached",
+		"update leases.coordination.k8s.io " + release + "-reached",
 	}
 	slices.Sort(want)
 	if diff := cmp.Diff(want, i.granted(t, i.user(), i.namespace, "default")); diff != "" {

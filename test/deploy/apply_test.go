@@ -57,8 +57,8 @@ func appliedInOrder(t *testing.T, w *world, dir string) {
 	w.hack(t, "apply-order.sh", "--dry-run", dir)
 	w.hack(t, "apply-order.sh", "--timeout", "90", dir)
 	before := w.versions(t, dir)
-	if len(before) != 11 {
-		t.Fatalf("got %v, want 11 objects", before)
+	if len(before) != 12 {
+		t.Fatalf("got %v, want 12 objects", before)
 	}
 	w.hack(t, "apply-order.sh", "--timeout", "90", dir)
 	if diff := cmp.Diff(before, w.versions(t, dir)); diff != "" {

@@ -47,7 +47,7 @@ func rbac(t *testing.T) string {
 # the new names and keep the old ones until the Pods are replaced: the daemon that runs has to write its slices until then,
 # or a dead endpoint stays ready in them.
 #
-` + madeFromChart + rendered(t, "serviceaccount", "role", "leaserole")
+` + madeFromChart + rendered(t, "serviceaccount", "role", "leaserole", "replies")
 }
 
 func controllerDeployment(t *testing.T) string {
@@ -72,6 +72,10 @@ func controllerDeployment(t *testing.T) string {
               valueFrom:
                 fieldRef:
                   fieldPath: metadata.namespace
+            - name: NODE_NAME
+              valueFrom:
+                fieldRef:
+                  fieldPath: spec.nodeName
           resources:
 ` + after
 }

@@ -61,7 +61,7 @@ func TestTheManifestsAreWhatTheyClaim(t *testing.T) {
 	slices.Sort(got)
 	// No EndpointSlice: that is the daemon's.
 	want := []string{
-		"ConfigMap/" + name + "-config", "ConfigMap/" + name + "-scripts", "Deployment/" + name,
+		"ConfigMap/" + name + "-config", "ConfigMap/" + name + "-scripts", "Deployment/" + name, "Lease/" + name + "-reached",
 		"Role/" + name, "Role/" + name + "-lease", "RoleBinding/" + name, "RoleBinding/" + name + "-lease",
 		"Secret/ionos-token", "Secret/kubeconfigs", "Service/web", "ServiceAccount/" + name,
 	}
@@ -96,7 +96,7 @@ func TestTheKustomizationIsTheSumOfTheManifests(t *testing.T) {
 // TestTheManifestsGrantAndRunWhatTheChartDoes compares objects, because the form of
 // the text does not matter.
 func TestTheManifestsGrantAndRunWhatTheChartDoes(t *testing.T) {
-	chart := documents(t, render(t, "serviceaccount", "role", "leaserole", "deployment"))
+	chart := documents(t, render(t, "serviceaccount", "role", "leaserole", "replies", "deployment"))
 	ours := all(t)
 	rules := func(objects []runtime.Object) map[string][]rbacv1.PolicyRule {
 		found := map[string][]rbacv1.PolicyRule{}

@@ -30,10 +30,10 @@ func rights(t *testing.T, templates []string, kinds ...string) string {
 }
 
 func account(t *testing.T) string {
-	return `# The ServiceAccount of a daemon that fills many Services, and its Lease. Apply it in the namespace of the daemon, with
+	return `# The ServiceAccount of a daemon that fills many Services, and its Leases. Apply it in the namespace of the daemon, with
 # that namespace instead of the placeholder: docs/how-to/many-services.md, "Without the chart".
 #
-` + madeFromChart + rights(t, []string{"serviceaccount", "leaserole"}, "ServiceAccount", "Role", "RoleBinding")
+` + madeFromChart + rights(t, []string{"serviceaccount", "leaserole", "replies"}, "ServiceAccount", "Role", "RoleBinding", "Lease")
 }
 
 func namespaceRights(t *testing.T) string {

@@ -48,7 +48,7 @@ func newTeam(t *testing.T, w *world, size int) *team {
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Name: "replica"}, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"list", "watch", "update"},
-			ResourceNames: []string{"ionos-endpointslice-controller"}},
+			ResourceNames: []string{"ionos-endpointslice-controller", "ionos-endpointslice-controller-reached"}},
 	}}
 	if _, err := w.client.RbacV1().Roles(w.namespace).Create(t.Context(), role, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)

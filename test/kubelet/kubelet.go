@@ -137,10 +137,14 @@ func (k *Kubelet) environment(t *testing.T, pod *corev1.Pod) map[string]string {
 	for _, variable := range container.Env {
 		value := variable.Value
 		if from := variable.ValueFrom; from != nil {
-			if from.FieldRef == nil || from.FieldRef.FieldPath != "metadata.namespace" {
+			fields := map[string]string{"metadata.namespace": pod.Namespace, "spec.nodeName": pod.Spec.NodeName}
+			known := false
+			if from.FieldRef != nil {
+				value, known = fields[from.FieldRef.FieldPath]
+			}
+			if !known {
 				t.Fatalf("kubelet: variable %s: unforeseen source", variable.Name)
 			}
-			value = pod.Namespace
 		}
 		if strings.Contains(value, "$(") {
 			t.Fatalf("kubelet: variable %s: refers to another", variable.Name)

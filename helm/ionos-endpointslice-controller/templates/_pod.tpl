@@ -102,12 +102,20 @@
 {{- if include "controller.usesTmp" . }}
 {{- $_ := set $env "HOME" "/tmp" }}
 {{- end }}
+{{- $node := ne (toString .Values.controller.leaderElection) "true" }}
 {{- range .Values.extraEnv }}
 {{- $_ := unset $env .name }}
+{{- $node = or $node (eq .name "NODE_NAME") }}
 {{- end }}
 {{- range $name, $value := $env }}
 - name: {{ $name }}
   value: {{ $value | quote }}
+{{- end }}
+{{- if not $node }}
+- name: NODE_NAME
+  valueFrom:
+    fieldRef:
+      fieldPath: spec.nodeName
 {{- end }}
 {{- with .Values.extraEnv }}
 {{ toYaml . }}

@@ -129,7 +129,7 @@ func TestARightIsNeededExactlyWhereTheCodeAsksForIt(t *testing.T) {
 		{[]string{"SECURED_SUBNET_CIDR=fd00::/64"}, []string{"list, watch services/web", "list, watch, create " + slices4, "update " + slices4 + "/web-remote-ipv6", "create events.events.k8s.io"}},
 		{[]string{"STORE_KIND=kubectl", "LEADER_ELECTION=true", "LEADER_ELECTION_NAMESPACE=shop", "LEADER_ELECTION_NAME=it"}, []string{
 			"get services/web", "list, create " + slices4, "get, update " + slices4 + "/web-remote", "create events.events.k8s.io",
-			"list, watch, update leases.coordination.k8s.io/it", "create leases.coordination.k8s.io",
+			"list, watch, update leases.coordination.k8s.io/it", "list, watch, update leases.coordination.k8s.io/it-reached", "create leases.coordination.k8s.io",
 		}},
 	} {
 		c := loaded(t, test.changes...)

@@ -11,6 +11,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube/lease"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
@@ -71,17 +72,18 @@ func (o Options) needed(namespace string, filled bool) []right {
 			{eventsv1.GroupName, "events", all, []string{"create"}},
 		}
 	}
-	if lease := o.Config.Leader; lease.Election && lease.Namespace == namespace {
+	if leader := o.Config.Leader; leader.Election && leader.Namespace == namespace {
 		rights = append(rights,
-			right{coordinationv1.GroupName, "leases", []string{lease.Name}, []string{"list", "watch", "update"}},
+			right{coordinationv1.GroupName, "leases", []string{leader.Name}, []string{"list", "watch", "update"}},
+			right{coordinationv1.GroupName, "leases", []string{leader.Name + lease.RepliesSuffix}, []string{"list", "watch", "update"}},
 			right{coordinationv1.GroupName, "leases", all, []string{"create"}}) // RBAC cannot limit it to a name
 	}
 	return rights
 }
 
 // judgeRights says which rights are missing. The server is asked once, for all that we may
-// do in a namespace: it lists what RBAC gives. Without the right to Events the daemon works,
-// so that is a warning.
+// do in a namespace: it lists what RBAC gives. Without Events and the Lease of the replies the
+// daemon works, so that is a warning.
 func (c *cluster) judgeRights(ctx context.Context, id ID, namespace string, rights []right) []Check {
 	where, role := " in "+namespace, "Role"
 	if namespace == nowhere {
@@ -102,6 +104,8 @@ func (c *cluster) judgeRights(ctx context.Context, id ID, namespace string, righ
 		case len(missing.verbs) == 0:
 		case listed.Incomplete:
 			checks = append(checks, id.skip(subject, "not known: RBAC does not give it, and the API server does not list what other authorizers give"))
+		case strings.HasSuffix(r.names[0], lease.RepliesSuffix):
+			checks = append(checks, id.warn(subject, "%s may not, so what this replica does not reach is down, also where another replica reaches it", c.user).remedied(remedy))
 		case r.resource == "events":
 			checks = append(checks, id.warn(subject, "%s may not, so what happens is logged but not reported by Events", c.user).remedied(remedy))
 		default:
