@@ -23,6 +23,7 @@ func (s *Server) pass(ctx context.Context, now time.Time) time.Time {
 	in, ready := s.input(now)
 	s.sizes = in.Nodes
 	if !ready {
+		s.pools.ahead(ctx, in)
 		return time.Time{}
 	}
 	next, memory := assign.Resolve(in, s.memory)

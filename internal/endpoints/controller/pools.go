@@ -27,33 +27,16 @@ type running struct {
 	stop     context.CancelFunc
 }
 
-// run starts and ends readers. A pool whose document is another one is read anew: its
-// groups then start from what they decided.
+// run starts and ends readers.
 func (p *pools) run(ctx context.Context, plan assign.Plan) {
 	used := make(map[string]bool)
 	for _, g := range plan.Groups() {
 		used[g.Pool] = true
 	}
 	for i := range plan.Pools {
-		document := &plan.Pools[i]
-		if !used[document.Name] {
-			continue
+		if used[plan.Pools[i].Name] {
+			p.read(ctx, &plan.Pools[i])
 		}
-		before := p.running[document.Name]
-		if before != nil && sameReading(&before.document, document) {
-			before.document = *document
-			continue
-		}
-		now, err := p.begin(ctx, document)
-		p.server.teller.pool(document.Name, err)
-		if err != nil {
-			continue // what was read before stays
-		}
-		if before != nil {
-			now.size.Store(before.size.Load())
-			before.stop()
-		}
-		p.running[document.Name] = now
 	}
 	for name, r := range p.running {
 		if !used[name] {
@@ -61,6 +44,35 @@ func (p *pools) run(ctx context.Context, plan assign.Plan) {
 			delete(p.running, name)
 		}
 	}
+}
+
+// ahead begins to read the pool of variables while the slices are read.
+func (p *pools) ahead(ctx context.Context, in assign.Input) {
+	for i := range in.Pools {
+		if in.Variables && p.server.once == nil {
+			p.read(ctx, &in.Pools[i])
+		}
+	}
+}
+
+// read starts the reader of a pool. A pool whose document is another one is read anew: its
+// groups then start from what they decided.
+func (p *pools) read(ctx context.Context, document *v1alpha1.EndpointPool) {
+	before := p.running[document.Name]
+	if before != nil && sameReading(&before.document, document) {
+		before.document = *document
+		return
+	}
+	now, err := p.begin(ctx, document)
+	p.server.teller.pool(document.Name, err)
+	if err != nil {
+		return // what was read before stays
+	}
+	if before != nil {
+		now.size.Store(before.size.Load())
+		before.stop()
+	}
+	p.running[document.Name] = now
 }
 
 // sameReading reports whether two documents ask for the same inventory. One in the API

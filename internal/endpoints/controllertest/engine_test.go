@@ -301,6 +301,25 @@ func TestContract25AServiceThatIsMissingAtTheStartIsFilledAtOnce(t *testing.T) {
 	})
 }
 
+// A start takes as long as the slower of both, not as long as both together.
+func TestTheSourceIsReadWhileTheSlicesAre(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := newWorld(t, 11)
+		w.opts.Store = tardy{w.store}
+		w.start()
+		during(onTheWay / 2)
+		w.mu.Lock()
+		got := len(w.reads)
+		w.mu.Unlock()
+		if got != 1 {
+			t.Errorf("the source was read %d times before the slices were known, want once", got)
+		}
+		during(time.Second)
+		wantWrites(t, w, 1)
+		w.stop()
+	})
+}
+
 func TestContract33WhatIsRememberedIsBoundedByTheNodesNotByTime(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
