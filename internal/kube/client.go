@@ -57,7 +57,6 @@ type Options struct {
 // time.
 type Client struct {
 	options     Options
-	scheme      *runtime.Scheme
 	codec       runtime.ParameterCodec
 	secrets     transport.Secrets
 	connections *connections
@@ -110,9 +109,8 @@ func New(options Options) (*Client, error) {
 	if options.Timeout <= 0 {
 		options.Timeout = 10 * time.Second
 	}
-	scheme := newScheme()
 	return &Client{
-		options: options, scheme: scheme, codec: runtime.NewParameterCodec(scheme), connections: newConnections(),
+		options: options, codec: runtime.NewParameterCodec(scheme()), connections: newConnections(),
 		link: &link{requests: lane{http: &http.Client{Transport: &http.Transport{}}}, watches: lane{http: &http.Client{Transport: &http.Transport{}}}},
 	}, nil
 }
@@ -245,7 +243,7 @@ func (c *Client) connect(config *rest.Config) (*link, error) {
 	config.WarningHandlerWithContext = rest.NoWarnings{}
 	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON
 	config.ContentType = runtime.ContentTypeProtobuf
-	config.NegotiatedSerializer = serializer.NewCodecFactory(c.scheme).WithoutConversion()
+	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme()).WithoutConversion()
 	dial := config.Dial
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: dialTimeout, KeepAliveConfig: keepAlive()}).DialContext

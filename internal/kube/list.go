@@ -46,7 +46,7 @@ func (c *Client) Each(ctx context.Context, r Resource, options metav1.ListOption
 
 // isListOf says what is wrong with a list that is one of other objects.
 func (c *Client) isListOf(about runtime.TypeMeta, object runtime.Object) error {
-	kinds, _, err := c.scheme.ObjectKinds(object)
+	kinds, _, err := scheme().ObjectKinds(object)
 	if err != nil {
 		return err
 	}

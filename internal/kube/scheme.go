@@ -1,6 +1,8 @@
 package kube
 
 import (
+	"sync"
+
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -91,6 +93,9 @@ func types() map[schema.GroupVersion][]runtime.Object {
 		fleetv1alpha1.GroupVersion():        {&fleetv1alpha1.Envoy{}, &fleetv1alpha1.EnvoyList{}},
 	}
 }
+
+// scheme is the same for all clients: it takes a millisecond to make.
+var scheme = sync.OnceValue(newScheme)
 
 // newScheme knows these types, and what the API's machinery itself sends.
 func newScheme() *runtime.Scheme {

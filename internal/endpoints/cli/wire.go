@@ -50,7 +50,7 @@ func logger(out io.Writer, c settings.Log) *slog.Logger {
 
 // target is the Service to fill.
 func target(c settings.Config) publish.Target {
-	_, binding := environment.Documents(c)
+	binding := environment.Binding(c)
 	binding.SetDefaults()
 	t := publish.Target{
 		Namespace: c.Target.Namespace, Service: c.Target.ServiceName, SliceName: c.Target.SliceName,

@@ -59,6 +59,15 @@ type Document struct {
 
 // YAML writes a pool or a binding as a file has it.
 func YAML(document any) ([]byte, error) {
+	data, err := JSON(document)
+	if err != nil {
+		return nil, err
+	}
+	return yaml.JSONToYAML(data)
+}
+
+// JSON writes a document without its status, which nobody gives.
+func JSON(document any) ([]byte, error) {
 	data, err := json.Marshal(document)
 	if err != nil {
 		return nil, err
@@ -68,7 +77,7 @@ func YAML(document any) ([]byte, error) {
 		return nil, err
 	}
 	delete(fields, "status")
-	return yaml.Marshal(fields)
+	return json.Marshal(fields)
 }
 
 // Mistake is one thing that is wrong with one document.

@@ -20,11 +20,17 @@ const PoolName = "remote"
 // Documents returns the pool and the binding that decide what the variables do. What has no
 // field is in neither: the access to the pool, and the settings of the whole process.
 func Documents(c settings.Config) (*v1alpha1.EndpointPool, *v1alpha1.EndpointBinding) {
+	b := Binding(c)
+	return pool(c, b), b
+}
+
+// Binding returns that of Documents alone.
+func Binding(c settings.Config) *v1alpha1.EndpointBinding {
 	b := binding(c.Target)
 	if namespace, name, set := strings.Cut(c.Secured.RemoteService, "/"); set {
 		b.Spec.Pools[0].RemoteService = &v1alpha1.RemoteServiceReference{Namespace: namespace, Name: name}
 	}
-	return pool(c, b), b
+	return b
 }
 
 func pool(c settings.Config, b *v1alpha1.EndpointBinding) *v1alpha1.EndpointPool {

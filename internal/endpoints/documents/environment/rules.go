@@ -21,7 +21,7 @@ func Rules(c settings.Config) []settings.Mistake {
 	var found []settings.Mistake
 	binding.SetDefaults()
 	for _, document := range []any{pool, binding} {
-		text, err := documents.YAML(document)
+		text, err := documents.JSON(document)
 		if err != nil {
 			return []settings.Mistake{{Variable: "SOURCE_KIND", Rule: "makes no document: " + err.Error(), Remedy: "report it"}}
 		}
