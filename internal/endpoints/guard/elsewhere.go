@@ -31,12 +31,13 @@ func (r *row) answerEnd(w *world) time.Time {
 	return r.streak.Last.At.Add(r.streak.Last.Latency + w.policy.AnswerWait)
 }
 
-// failedAt returns when the first failure was sent that counts, zero where none does.
+// failedAt returns when the first failure was sent that counts, zero where none does; the newest
+// where another replica has answered the first one, but not all, so that no answer is too old.
 func (r *row) failedAt() time.Time {
 	switch {
 	case r.fails() == 0:
 		return time.Time{}
-	case r.was.failedAt.IsZero() || r.turned():
+	case r.was.failedAt.IsZero(), r.turned(), !r.streak.Unconnected.Answered.Before(r.was.failedAt):
 		return r.streak.Last.At
 	}
 	return r.was.failedAt
@@ -44,12 +45,12 @@ func (r *row) failedAt() time.Time {
 
 // assessCutOff says what silence means while the prober is presumed cut off. Where another replica
 // answers, an address goes down after Fall failures if since the first of them that replica missed
-// it, and reached all other silent ones. Until then, and where nobody answers, it stays.
+// it, and all others have answered. Until then, and where nobody answers, it stays.
 func (r *row) assessCutOff(w *world) condition {
 	switch {
 	case r.fails() == 0, !w.answered.lately(w):
 		return uncounted
-	case r.fails() >= w.policy.Fall && !r.streak.Unconnected.Missed.Before(r.failedAt()) && w.answered.allOthersSince(r):
+	case r.fails() >= w.policy.Fall && !r.streak.Unconnected.Missed.Before(r.failedAt()) && w.answered.allOthersSince(r, w):
 		return failing
 	}
 	return belowFall
@@ -61,37 +62,41 @@ func (r *row) waitsForOthers(w *world) bool {
 	return w.cutOff && r.silent() && r.fails() >= w.policy.Fall
 }
 
-// answered is what other replicas reach of the silent members that are not down.
+// answered is which members have answered, here or elsewhere.
 type answered struct {
-	// count is how many silent members there are.
 	count int
-	// first and second are the two that were answered the longest ago, by when the answered
-	// check was sent: zero where one was not answered. of is whose is first.
+	// first and second are the two that answered the longest ago, by when the answered check was
+	// sent: zero where one never did. of is whose is first.
 	first, second time.Time
 	of            *inventory.Streak
-	// last is the newest answer.
+	// last is the newest answer of another replica.
 	last time.Time
 }
 
-// silentlyServes reports whether the address is among the silent ones of which others may be
-// answered.
-func (r *row) silentlyServes() bool { return r.was.State.Serves() && r.silent() && !r.longSilent }
+// asked reports whether the address is among those of which a replica that is asked may miss one:
+// it is not down, or went down lately. A standby that loses one after the other takes down one.
+func (r *row) asked(w *world) bool {
+	lately := r.isMember() && r.silent() && w.now.Sub(r.was.since) <= w.policy.checks()
+	return (r.was.State.Serves() || lately) && !r.longSilent && !r.was.forbidden
+}
 
-func answeredOf(rows []row) (a answered) {
+func answeredOf(rows []row, w *world) (a answered) {
 	for i := range rows {
 		r := &rows[i]
-		if !r.silentlyServes() {
+		if !r.asked(w) {
 			continue
 		}
-		at := r.streak.Unconnected.Answered
+		at := r.streak.Last.At
+		if r.silent() {
+			if at = r.streak.Unconnected.Answered; at.After(a.last) {
+				a.last = at
+			}
+		}
 		switch a.count++; {
 		case a.count == 1 || at.Before(a.first):
 			a.first, a.second, a.of = at, a.first, r.streak
 		case a.count == 2 || at.Before(a.second):
 			a.second = at
-		}
-		if at.After(a.last) {
-			a.last = at
 		}
 	}
 	return a
@@ -103,11 +108,11 @@ func (a answered) lately(w *world) bool {
 	return !a.last.IsZero() && w.now.Sub(a.last) <= w.policy.checks()+w.policy.Interval
 }
 
-// allOthersSince reports whether all other silent members, one at least, were answered for checks
-// that were sent after the first failure of this one.
-func (a answered) allOthersSince(r *row) bool {
+// allOthersSince reports whether all other members, one at least, have answered checks that were
+// sent after the first failure of this one.
+func (a answered) allOthersSince(r *row, w *world) bool {
 	others, least := a.count, a.first
-	if r.silentlyServes() {
+	if r.asked(w) {
 		others--
 	}
 	if a.of == r.streak {

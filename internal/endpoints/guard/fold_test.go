@@ -49,7 +49,7 @@ func countOutcome(streak inventory.Streak, r inventory.Result) inventory.Streak 
 			since = streak.SilentSince
 		}
 		streak = inventory.Streak{Fails: streak.Fails + 1, Turns: streak.Turns + min(streak.Passes, 1), SilentSince: since, SilentAt: r.At, Last: r}
-	case inventory.LocalError:
+	case inventory.LocalError, inventory.Elsewhere:
 		if streak.Trouble == "" {
 			streak.TroubleSince = r.At
 		}

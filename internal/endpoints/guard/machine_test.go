@@ -39,6 +39,8 @@ type machine struct {
 	broken  bool
 	// recovered is what the slices held at the last restart.
 	recovered []inventory.Member
+	// asked are the questions to other replicas, also those of streaks that are over.
+	asked []guard.Ask
 	// joinedUnproved says that the last decision published new endpoints as down.
 	joinedUnproved bool
 }
@@ -55,6 +57,7 @@ func drawPolicy(t *rapid.T) guard.Policy {
 		Threshold:         rapid.IntRange(0, 3).Draw(t, "threshold"),
 		MaxRemovalPercent: rapid.SampledFrom([]int{50, 50, 0, 34, 67, 100}).Draw(t, "max removal"),
 		DrainPeriod:       rapid.SampledFrom([]time.Duration{30 * time.Second, 5 * time.Second, 0}).Draw(t, "drain"),
+		AnswerWait:        rapid.SampledFrom([]time.Duration{0, 100 * time.Millisecond}).Draw(t, "answer wait"),
 	}
 }
 
@@ -98,6 +101,7 @@ func (m *machine) actions() map[string]func(*rapid.T) {
 		"cut none":              m.every(func(b *backend) { b.cut = false }),
 		"all die":               m.every(func(b *backend) { b.alive = false }),
 		"clock":                 m.clock, "restart": m.restart,
+		"answer": m.answerOne, "answer again": m.answerOne, "answer all": m.answerAll,
 		"writes break or heal": func(*rapid.T) { m.broken = !m.broken },
 	}
 }
@@ -193,6 +197,7 @@ func (m *machine) ask(t *rapid.T, a netip.Addr) inventory.Result {
 	switch b := m.backends[nameOf(a)]; {
 	case b.cut, !b.alive && b.mute:
 		r.Outcome = inventory.Silent
+		r.NoConnection = b.cut || rapid.Bool().Draw(t, "no connection")
 	case !b.alive:
 		r.Outcome = inventory.Refused
 	}
@@ -213,6 +218,27 @@ func (m *machine) probeOne(t *rapid.T) {
 	}
 	m.take(m.ask(t, rapid.SampledFrom(m.verdict.Watch).Draw(t, "probed").Address))
 	m.decide(t, nil)
+}
+
+// answerOne answers some question, in time or late, perhaps once more.
+func (m *machine) answerOne(t *rapid.T) {
+	if len(m.asked) == 0 {
+		t.Skip("nothing was asked")
+	}
+	m.answer(rapid.SampledFrom(m.asked).Draw(t, "asked"), rapid.IntRange(0, 2).Draw(t, "missed") == 0)
+	m.decide(t, nil)
+}
+
+// answerAll is a standby that reaches all that clients reach.
+func (m *machine) answerAll(t *rapid.T) {
+	for _, a := range m.verdict.Asks {
+		m.answer(a, !m.backends[nameOf(a.Address)].alive)
+	}
+	m.decide(t, nil)
+}
+
+func (m *machine) answer(a guard.Ask, missed bool) {
+	m.take(inventory.Result{Address: a.Address, At: a.At, Outcome: inventory.Elsewhere, Failures: a.Failures, Message: "replica-b", Missed: missed})
 }
 
 // round probes every watched endpoint, in some order, and decides after each.

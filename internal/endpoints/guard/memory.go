@@ -166,12 +166,9 @@ type member struct {
 	evidence *evidence
 }
 
-// discount are failures at the beginning of a streak that do not count.
-type discount struct {
-	failures int
-	// elsewhere is how many of those another replica answered that were answered by then.
-	elsewhere int
-}
+// discount are failures at the beginning of a streak that do not count, and how many of these had
+// no connection: an answer to them takes no later failure away.
+type discount struct{ failures, unconnected int }
 
 // shared returns what has become of a member or a candidate: the one before where nothing has
 // changed, so that what stays as it is costs nothing. There may be none before.

@@ -2,6 +2,7 @@ package guard_test
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
@@ -76,13 +77,68 @@ type record struct {
 	score
 }
 
-// score counts results in a row; counted are the failures that count.
+// score counts results in a row; failures are those of them that failed.
 type score struct {
-	passes, fails, counted int
-	silent, troubled       bool
-	at, silentSince        time.Time
+	passes, fails    int
+	failures         []failure
+	silent, troubled bool
+	at, silentSince  time.Time
 	// heardNothing is when the newest check was sent that nothing answered.
 	heardNothing time.Time
+	// reachedAt and missedAt are when the newest failures were sent of which another replica said
+	// that it connects, or does not either. doubtSince is the time of the first that counts.
+	reachedAt, missedAt, doubtSince time.Time
+}
+
+// failure is a check that failed: without a connection, and then perhaps reached by another replica;
+// or forgiven, because it came while failures did not count.
+type failure struct{ unconnected, reached, forgiven bool }
+
+// counted are the failures that count.
+func (s score) counted() (n int) {
+	for _, f := range s.failures {
+		n += map[bool]int{true: 1}[!f.reached && !f.forgiven]
+	}
+	return n
+}
+
+// unconnected are the failures without a connection, reached those of them that were answered.
+func (s score) unconnected() (all, reached int) {
+	for _, f := range s.failures {
+		all += map[bool]int{true: 1}[f.unconnected]
+		reached += map[bool]int{true: 1}[f.reached]
+	}
+	return all, reached
+}
+
+// forgive says whether what has failed so far counts.
+func (s *score) forgive(forgiven bool) {
+	s.failures = slices.Clone(s.failures)
+	for i := range s.failures {
+		s.failures[i].forgiven = forgiven
+	}
+}
+
+// answer is what another replica says of the first failures without a connection (contract 239).
+// It may come late, or twice.
+func (m *model) answer(r *record, a inventory.Result) {
+	all, reached := r.unconnected()
+	switch {
+	case !r.silent, a.At.Before(r.silentSince), a.Failures > all, a.Failures <= reached:
+	case a.Missed:
+		if a.At.After(r.missedAt) {
+			r.missedAt = a.At
+		}
+	default:
+		m.proven, r.reachedAt = true, a.At
+		r.failures = slices.Clone(r.failures)
+		for i, left := 0, a.Failures; left > 0; i++ {
+			if r.failures[i].unconnected {
+				r.failures[i].reached = true
+				left--
+			}
+		}
+	}
 }
 
 func (r *record) member() bool  { return r.state != inventory.Absent }
@@ -117,6 +173,8 @@ func (m *model) hear(result inventory.Result) {
 	}
 	old := r.score
 	switch result.Outcome {
+	case inventory.Elsewhere:
+		m.answer(r, result)
 	case inventory.LocalError:
 		r.troubled = true
 	case inventory.Pass:
@@ -124,7 +182,8 @@ func (m *model) hear(result inventory.Result) {
 		r.dead, r.proved = 0, true // after a pass the count begins again
 		m.proven = true
 	case inventory.Refused, inventory.Silent:
-		r.score = score{fails: old.fails + 1, counted: old.counted + 1, at: result.At, heardNothing: old.heardNothing}
+		r.score = score{fails: old.fails + 1, at: result.At, heardNothing: old.heardNothing, reachedAt: old.reachedAt, missedAt: old.missedAt, doubtSince: old.doubtSince}
+		r.failures = append(slices.Clone(old.failures), failure{unconnected: result.NoConnection})
 		if result.Outcome == inventory.Silent {
 			r.silent, r.silentSince, r.heardNothing = true, result.At, result.At
 			if old.silent {

@@ -18,7 +18,7 @@ func (r *record) here() bool { return r.there() || r.place == kept }
 func (m *model) works(next map[netip.Addr]inventory.State) bool {
 	for a, r := range m.records {
 		h := m.health(r)
-		few := h == pending || h == belowFall && !m.uncounted(r) && r.counted > 0
+		few := h == pending || h == belowFall && !m.uncounted(r) && r.counted() > 0
 		if next[a] == inventory.StateReady && (h == passes || few && !m.stillOpen()) {
 			return true
 		}
@@ -79,7 +79,8 @@ func (m *model) undecided(r *record) bool {
 	if m.health(r) != belowFall || m.newborn() {
 		return false
 	}
-	return m.uncounted(r) || r.counted > 0
+	_, reached := r.unconnected()
+	return m.uncounted(r) || r.counted() > 0 || r.silent && reached > 0
 }
 
 // waitedEnough reports whether nothing has worked for FALL intervals.

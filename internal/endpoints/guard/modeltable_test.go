@@ -26,17 +26,73 @@ func (m *model) health(r *record) health {
 		return pending
 	case r.passes > 0:
 		return passes
-	case m.uncounted(r), r.counted == 0:
+	case m.uncounted(r), r.counted() == 0:
 		return belowFall
-	case r.counted >= m.policy.Fall, !r.strangeSince.IsZero():
+	case m.cut && r.silent && !r.buried:
+		return map[bool]health{true: fails, false: belowFall}[r.counted() >= m.policy.Fall && m.onlyOne(r)]
+	case m.awaits(r):
+		return belowFall
+	case r.counted() >= m.policy.Fall, !r.strangeSince.IsZero():
 		return fails
 	}
 	return belowFall
 }
 
+// awaits reports whether another replica may still answer the only failure that counts.
+func (m *model) awaits(r *record) bool {
+	return r.counted() == 1 && r.failures[len(r.failures)-1].unconnected && r.serving() && m.now.Before(r.at.Add(m.policy.AnswerWait))
+}
+
+// answering reports whether another replica has answered lately.
+func (m *model) answering() bool {
+	for _, r := range m.records {
+		if r.doubtful(m) && r.silent && !r.reachedAt.IsZero() && m.now.Sub(r.reachedAt) <= time.Duration(m.policy.Fall+1)*m.policy.Interval {
+			return true
+		}
+	}
+	return false
+}
+
+// doubtful reports whether the endpoint is one of those of which a replica may miss one.
+func (r *record) doubtful(m *model) bool {
+	lately := r.state == inventory.StateDown && r.silent && m.now.Sub(r.stateSince) <= time.Duration(m.policy.Fall)*m.policy.Interval
+	return (r.serving() || lately) && !r.buried
+}
+
+// onlyOne reports whether the endpoint is the only one that no replica reaches: the others have been
+// reached since it began to fail, here or elsewhere.
+func (m *model) onlyOne(r *record) bool {
+	others := 0
+	for _, other := range m.records {
+		if other == r || !other.doubtful(m) {
+			continue
+		}
+		others++
+		answered := other.at
+		if other.silent {
+			answered = other.reachedAt
+		}
+		if !answered.After(r.doubtSince) {
+			return false
+		}
+	}
+	return others > 0 && !r.missedAt.Before(r.doubtSince)
+}
+
+// doubt notes since when failures count. Where some of them were answered, those that count are taken
+// to be as new as the newest.
+func (r *record) doubt() {
+	switch {
+	case r.counted() == 0:
+		r.doubtSince = time.Time{}
+	case r.doubtSince.IsZero(), !r.reachedAt.Before(r.doubtSince):
+		r.doubtSince = r.at
+	}
+}
+
 // uncounted reports whether failures of the address prove nothing now.
 func (m *model) uncounted(r *record) bool {
-	return m.newborn() || m.cut && r.silent && !r.buried
+	return m.newborn() || m.cut && r.silent && !r.buried && (r.counted() == 0 || !m.answering())
 }
 
 // newborn reports whether nothing has passed since a restart: then no endpoint is
@@ -47,6 +103,9 @@ func (m *model) newborn() bool { return m.restarted && !m.proven && m.policy.Fai
 func (m *model) decide() guard.Mode {
 	m.bury()
 	m.cut = m.cutOff()
+	for _, r := range m.records {
+		r.doubt()
+	}
 	next := make(map[netip.Addr]inventory.State)
 	for a, r := range m.records {
 		next[a] = m.cell(r)
@@ -202,7 +261,8 @@ func (m *model) mode(next map[netip.Addr]inventory.State) guard.Mode {
 func (m *model) commit(a netip.Addr, r *record, next inventory.State) {
 	h := m.health(r)
 	if m.open || h == belowFall && m.uncounted(r) {
-		r.counted = 0
+		r.forgive(true)
+		r.doubtSince = time.Time{}
 	}
 	if next == inventory.Absent {
 		if !r.listed {
@@ -212,7 +272,7 @@ func (m *model) commit(a netip.Addr, r *record, next inventory.State) {
 		if r.member() {
 			*r = record{place: nowhere, holder: r.holder, listed: true, fresh: r.fresh, proved: r.proved, strangeSince: r.strangeSince, score: r.score}
 		}
-		r.counted = r.fails
+		r.forgive(false)
 		return
 	}
 	if h == passes || h == fails && (next == inventory.StateDown || m.open) {
@@ -224,7 +284,7 @@ func (m *model) commit(a netip.Addr, r *record, next inventory.State) {
 	switch {
 	case next != inventory.StateDown:
 		r.silencedAt = time.Time{}
-	case r.serving() && r.fails > 0 && r.silent:
+	case r.serving() && r.fails > 0 && r.silent && !m.cut:
 		r.silencedAt = m.now
 	}
 	if r.place == gone && next == inventory.StateDraining {

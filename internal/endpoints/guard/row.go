@@ -144,7 +144,7 @@ func (r *row) everPassed() bool { return r.was.everPassed || r.streak.Passes > 0
 // with a connection (contract 239).
 func (r *row) fails() int {
 	u := r.uncounted()
-	return max(0, r.streak.Fails-u.failures-max(0, r.streak.Unconnected.Elsewhere-u.elsewhere))
+	return r.streak.Fails - u.failures - max(0, r.streak.Unconnected.Elsewhere-u.unconnected)
 }
 
 // uncounted returns how many failures of the running streak do not count.
@@ -157,7 +157,7 @@ func (r *row) uncounted() discount {
 
 // discounted returns that none of the failures so far counts.
 func (r *row) discounted() discount {
-	return discount{r.streak.Fails, r.streak.Unconnected.Elsewhere}
+	return discount{r.streak.Fails, r.streak.Unconnected.Failures}
 }
 
 // movedAt returns when another node took over the address, until a result that

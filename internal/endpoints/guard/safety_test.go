@@ -36,6 +36,8 @@ func (m *machine) decide(t *rapid.T, read *guard.Inventory) {
 		t.Fatalf("one target of one pool gets %q, want %q", got, want)
 	}
 	m.joinedUnproved = joinedUnproved(in, m.verdict)
+	m.asked = append(m.asked, m.verdict.Asks...)
+	m.asked = m.asked[max(0, len(m.asked)-30):]
 	if got, want := statesOf(m.verdict.Members), m.modelStates(); got != want || m.verdict.Mode != mode {
 		t.Fatalf("got %q and mode %s of %q, the model says %q and %s", got, m.verdict.Mode, statesOf(before), want, mode)
 	}
@@ -132,7 +134,7 @@ func (m *machine) checkSafety(t *rapid.T, facts map[netip.Addr]record, open bool
 	}
 	cut := silent > min(n-1, n*m.policy.MaxSilentPercent/100)
 	for a, r := range facts {
-		now, uncounted := m.state(a), cut && r.silent && !r.buried
+		now, uncounted := m.state(a), cut && r.silent && !r.buried // unless no replica reaches it
 		accepted := slices.Contains(m.verdict.Accepted, a)
 		drained := (r.place == gone || accepted) && m.now.Sub(r.goneAt) >= m.policy.DrainPeriod
 		drained = drained && (r.state != inventory.StateReady || m.policy.DrainPeriod == 0)
@@ -141,10 +143,10 @@ func (m *machine) checkSafety(t *rapid.T, facts map[netip.Addr]record, open bool
 		case !r.serving():
 		case m.works(a, r) && (now == inventory.StateDown || now == inventory.Absent && !drained || now == inventory.StateDraining && !draining):
 			t.Fatalf("S1: %s works, but went from %s to %s", nameOf(a), r.state, now)
-		case r.there() && r.state == inventory.StateReady && r.fails > 0 && uncounted && now != inventory.StateReady:
+		case r.there() && r.state == inventory.StateReady && r.fails > 0 && uncounted && !r.missedAt.After(r.reachedAt) && now != inventory.StateReady:
 			t.Fatalf("S2: %d of %d are silent, but %s went to %s", silent, n, nameOf(a), now)
-		case r.here() && r.counted >= m.policy.Fall && !r.strange() && !uncounted && ready && !open && now == inventory.StateReady:
-			t.Fatalf("S4: %s failed %d times while others pass, but is %s", nameOf(a), r.counted, now)
+		case r.here() && r.counted() >= m.policy.Fall && (r.counted() > 1 || m.now.Sub(r.at) >= m.policy.AnswerWait) && !r.strange() && !uncounted && ready && !open && now == inventory.StateReady:
+			t.Fatalf("S4: %s failed %d times while others pass, but is %s", nameOf(a), r.counted(), now)
 		case m.works(a, r) && now == inventory.Absent && !confirmed && !m.policy.HealthOff && !accepted:
 			t.Fatalf("S7: %s works and nothing present does, but it was removed", nameOf(a))
 		case m.works(a, r) && r.place == kept && now == inventory.Absent && !(accepted && m.policy.DrainPeriod == 0):

@@ -155,11 +155,10 @@ func (r *row) remember(w *world) (m member) {
 	if (m.standing == leaving || m.standing == unplaced) && r.next != inventory.StateReady {
 		m.leaveAt = r.leftAt(w)
 	}
-	m.uncounted = r.uncounted()
+	m.uncounted, m.failedAt = r.uncounted(), r.failedAt()
 	if r.condition == uncounted || w.failOpen {
-		m.uncounted = r.discounted()
+		m.uncounted, m.failedAt = r.discounted(), time.Time{}
 	}
-	m.failedAt = r.failedAt()
 	if r.turned() {
 		m.turns, m.downs, m.removeAt = r.streak.Turns, 0, time.Time{}
 	}

@@ -72,7 +72,7 @@ func newWorld(p pool, rows []row, now time.Time, policy Policy) *world {
 	w.open = p.failOpen && !recovering(rows, policy)
 	w.wasReadyDraining = p.readyDraining && !w.risen
 	w.countSilent(rows)
-	w.answered = answeredOf(rows)
+	w.answered = answeredOf(rows, w)
 	for i := range rows {
 		rows[i].condition = rows[i].assess(w)
 	}
