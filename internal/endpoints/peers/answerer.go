@@ -19,7 +19,8 @@ const (
 	again, seldom = time.Second, 5 * time.Minute
 )
 
-// AnswererOptions are what an Answerer is made of. Node may be empty, the rest is required.
+// AnswererOptions are what an Answerer is made of. Node and Dial may be empty, the rest is
+// required.
 type AnswererOptions struct {
 	// Replica is the name of this process for people, Identity what the Lease calls it, and
 	// Node the machine that it runs on.
@@ -30,13 +31,13 @@ type AnswererOptions struct {
 	Reply func(ctx context.Context, replica, text string, keep func(text string) bool) error
 	// Failed gets the error of a line that could not be written, nil after one that was.
 	Failed func(error)
+	// Dial connects and hangs up; by TCP where it is nil.
+	Dial func(ctx context.Context, to netip.AddrPort) error
 }
 
 // Answerer tries for a standby what the leader asks about.
 type Answerer struct {
 	opts AnswererOptions
-	// dial connects, and hangs up.
-	dial func(context.Context, netip.AddrPort) error
 	news chan struct{}
 
 	mu     sync.Mutex
@@ -46,7 +47,10 @@ type Answerer struct {
 
 // NewAnswerer returns an Answerer.
 func NewAnswerer(opts AnswererOptions) *Answerer {
-	return &Answerer{opts: opts, dial: dial, news: make(chan struct{}, 1)}
+	if opts.Dial == nil {
+		opts.Dial = dial
+	}
+	return &Answerer{opts: opts, news: make(chan struct{}, 1)}
 }
 
 // Hear takes in what the leader of that identity asks. It does not block.
@@ -171,7 +175,7 @@ func (a *Answerer) connect(ctx context.Context, t target) bool {
 	timeout := min(max(time.Duration(t.Timeout)*time.Millisecond, time.Millisecond), longestTimeout)
 	for _, within := range []time.Duration{timeout / 4, timeout} {
 		bounded, cancel := context.WithTimeout(ctx, within)
-		err := a.dial(bounded, t.Endpoint)
+		err := a.opts.Dial(bounded, t.Endpoint)
 		cancel()
 		if err == nil {
 			return true

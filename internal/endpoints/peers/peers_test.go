@@ -13,6 +13,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/peers"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/peers/peerstest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
@@ -129,10 +130,10 @@ func TestContract242AtRestNothingIsWrittenWatchedOrRead(t *testing.T) {
 			d.Set(nil)
 		}
 		synctest.Wait()
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if len(w.notes)+w.watches+w.reads != 0 || w.writes != 1 {
-			t.Errorf("got %d notes, %d watches, %d reads and %d lines, want only the one that says that it stands by", len(w.notes), w.watches, w.reads, w.writes)
+		w.Lock()
+		defer w.Unlock()
+		if len(w.Notes)+w.Watches+w.Reads != 0 || w.Writes != 1 {
+			t.Errorf("got %d notes, %d watches, %d reads and %d lines, want only the one that says that it stands by", len(w.Notes), w.Watches, w.Reads, w.Writes)
 		}
 	})
 }
@@ -148,10 +149,10 @@ func TestContract242AQuestionIsTakenBack(t *testing.T) {
 		answers(d, time.Second)
 		d.Set(nil)
 		time.Sleep(time.Minute)
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if len(w.notes) != 2 || w.notes[1] != "" || len(w.each) != 0 || w.watches != 1 {
-			t.Errorf("got the notes %q, %d watches, %d of them open, want the last note empty and the watch over", w.notes, w.watches, len(w.each))
+		w.Lock()
+		defer w.Unlock()
+		if len(w.Notes) != 2 || w.Notes[1] != "" || w.Open != 0 || w.Watches != 1 {
+			t.Errorf("got the notes %q, %d watches, %d of them open, want the last note empty and the watch over", w.Notes, w.Watches, w.Open)
 		}
 	})
 }
@@ -180,8 +181,8 @@ func TestContract242AtMost256AreAskedAndTheOldestFirst(t *testing.T) {
 				t.Errorf("%s was tried, want those first that were asked about first", a)
 			}
 		}
-		w.locked(func() {
-			for _, note := range w.notes {
+		w.With(func() {
+			for _, note := range w.Notes {
 				if len(note) > 64<<10 {
 					t.Errorf("a note has %d bytes, want 64 KiB at most", len(note))
 				}
@@ -211,8 +212,7 @@ func TestContract243AnAddressOutsideIsNotTried(t *testing.T) {
 				w.standby("b", func(a netip.Addr) time.Duration {
 					t.Errorf("%s was tried", a)
 					return 0
-				})
-				w.standbys["b"].Hear("leader_1", note)
+				}).Hear(peerstest.Leader, note)
 				time.Sleep(time.Minute)
 			})
 		})
@@ -223,17 +223,17 @@ func TestContract243AnAddressOutsideIsNotTried(t *testing.T) {
 func TestContract243ATimeoutOfAQuestionIsBounded(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		for _, milliseconds := range []string{"-1", "0", "9223372036854775807"} {
+			longest, ended := time.Duration(0), make(chan struct{}, 2)
 			a := peers.NewAnswerer(peers.AnswererOptions{
 				Replica: "b", Identity: "b_1", Failed: func(error) {}, Allowed: func(netip.Addr) bool { return true },
 				Reply: func(context.Context, string, string, func(string) bool) error { return nil },
-			})
-			longest, ended := time.Duration(0), make(chan struct{}, 2)
-			a.Dial(func(ctx context.Context, _ netip.AddrPort) error {
-				deadline, _ := ctx.Deadline()
-				longest = max(longest, time.Until(deadline))
-				<-ctx.Done()
-				ended <- struct{}{}
-				return ctx.Err()
+				Dial: func(ctx context.Context, _ netip.AddrPort) error {
+					deadline, _ := ctx.Deadline()
+					longest = max(longest, time.Until(deadline))
+					<-ctx.Done()
+					ended <- struct{}{}
+					return ctx.Err()
+				},
 			})
 			ctx, stop := context.WithCancel(t.Context())
 			done := make(chan struct{})
@@ -272,7 +272,7 @@ func TestContract239WhatIsNoAnswerIsNoOpinion(t *testing.T) {
 			`{"version":"1","leader":"leader_1","identity":"x_1","reached":[{"endpoint":"10.0.0.1:8080","number":1}]}`,
 			`what?`,
 		} {
-			if err := w.reply(t.Context(), "x", line, func(string) bool { return true }); err != nil {
+			if err := w.Reply(t.Context(), "x", line, func(string) bool { return true }); err != nil {
 				t.Fatal(err)
 			}
 			if got := answers(d, time.Second); got != nil {
@@ -285,16 +285,16 @@ func TestContract239WhatIsNoAnswerIsNoOpinion(t *testing.T) {
 func TestContract242AnAPIServerThatIsAwayIsAskedSeldom(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.down = errors.New("away")
+		w.Down = errors.New("away")
 		w.standby("b", all)
 		d := w.asker.Join(port, timeout)
 		defer d.Close()
 		d.Set([]guard.Ask{fails(1, address(1))})
 		time.Sleep(10 * time.Minute)
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		if w.writes > 15 || w.watches > 610 {
-			t.Errorf("got %d lines and %d watches in ten minutes", w.writes, w.watches)
+		w.Lock()
+		defer w.Unlock()
+		if w.Writes > 15 || w.Watches > 610 {
+			t.Errorf("got %d lines and %d watches in ten minutes", w.Writes, w.Watches)
 		}
 	})
 }

@@ -31,7 +31,7 @@ func (w *world) leads(d *peers.Desk, lasts time.Duration, reaches func(netip.Add
 			if d.Compares() {
 				d.Reaches(passing)
 			}
-			w.locked(func() { successor = w.successor })
+			w.With(func() { successor = w.Successor })
 			if successor != "" {
 				return successor, time.Since(began)
 			}
@@ -63,10 +63,10 @@ func TestContract241TheLeaseMovesToTheReplicaThatReachesMore(t *testing.T) {
 		}},
 		"all is reached": {leader: only(6), standby: all},
 		"the Lease was given away nine minutes ago": {leader: only(3), standby: all, want: "b_1", earliest: time.Minute, latest: 70 * time.Second, begin: func(w *world) {
-			w.handedOver = time.Now().Add(-9 * time.Minute)
+			w.HandedOver = time.Now().Add(-9 * time.Minute)
 		}},
 		"the Lease was given away just now": {leader: only(3), standby: all, want: "b_1", earliest: 10 * time.Minute, latest: 10*time.Minute + 15*time.Second, begin: func(w *world) {
-			w.handedOver = time.Now()
+			w.HandedOver = time.Now()
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestContract241AReplicaThatIsGoneGetsNoLease(t *testing.T) {
 		defer d.Close()
 		d.Set([]guard.Ask{fails(1, address(1))})
 		answers(d, time.Second)
-		w.locked(func() { clear(w.standbys) })
+		w.Gone("b")
 		if got, _ := w.leads(d, 5*time.Minute, func(netip.Addr) bool { return false }, address(1)); got != "" {
 			t.Errorf("got successor %q, want none", got)
 		}
@@ -136,8 +136,8 @@ func TestContract242WhoStandsByIsReadWhenSomebodyLooks(t *testing.T) {
 		if len(s.Replicas) != 2 || s.Replicas[0].Name != "b" || s.Replicas[0].Node != "node-of-b" || s.Replicas[1].Reaches != 0 {
 			t.Errorf("got %+v, want b and c", s)
 		}
-		if w.locked(func() {}); w.reads > 2 {
-			t.Errorf("got %d reads in ten seconds, want at most 2", w.reads)
+		if w.With(func() {}); w.Reads > 2 {
+			t.Errorf("got %d reads in ten seconds, want at most 2", w.Reads)
 		}
 	})
 }

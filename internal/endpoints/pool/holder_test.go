@@ -14,13 +14,13 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
-// peers are the other ends of the connections that a pool holds.
-type peers struct {
+// backends are the other ends of the connections that a pool holds.
+type backends struct {
 	mu   sync.Mutex
 	ends map[netip.Addr]net.Conn
 }
 
-func (p *peers) dial(_ context.Context, target netip.AddrPort) (net.Conn, error) {
+func (p *backends) dial(_ context.Context, target netip.AddrPort) (net.Conn, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	here, there := net.Pipe()
@@ -29,7 +29,7 @@ func (p *peers) dial(_ context.Context, target netip.AddrPort) (net.Conn, error)
 }
 
 // close closes the connection to a node.
-func (p *peers) close(octet int) {
+func (p *backends) close(octet int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	_ = p.ends[address(octet)].Close()
@@ -37,10 +37,10 @@ func (p *peers) close(octet int) {
 
 // holding runs a test in a pool that holds a connection to each of six healthy
 // nodes.
-func holding(t *testing.T, test func(w *world, p *peers)) {
+func holding(t *testing.T, test func(w *world, p *backends)) {
 	t.Helper()
 	bubble.Test(t, func(t *testing.T) {
-		p := &peers{ends: map[netip.Addr]net.Conn{}}
+		p := &backends{ends: map[netip.Addr]net.Conn{}}
 		w := newWorld(t, 1, 2, 3, 4, 5, 6)
 		w.opts.HoldPort, w.opts.connections = 80, health.ConnectionsOptions{MaxConnections: 10, Dial: p.dial}
 		w.start()
@@ -62,7 +62,7 @@ func (w *world) held() pool.HoldCounts {
 }
 
 // crash kills nodes as a process dies: its connections close.
-func (w *world) crash(p *peers, octets ...int) {
+func (w *world) crash(p *backends, octets ...int) {
 	for _, o := range octets {
 		w.set(func() { w.dead[address(o)] = true })
 		p.close(o)
@@ -70,7 +70,7 @@ func (w *world) crash(p *peers, octets ...int) {
 }
 
 func TestACrashIsDownAfterFallChecksAFastIntervalApart(t *testing.T) {
-	holding(t, func(w *world, p *peers) {
+	holding(t, func(w *world, p *backends) {
 		time.Sleep(100 * time.Millisecond)
 		w.crash(p, 2)
 		if took := w.until("2=down"); took > 480*time.Millisecond {
@@ -91,7 +91,7 @@ func TestACrashIsDownAfterFallChecksAFastIntervalApart(t *testing.T) {
 }
 
 func TestHalfOfTheNodesThatCrashAtOnceMakeOneVerdict(t *testing.T) {
-	holding(t, func(w *world, p *peers) {
+	holding(t, func(w *world, p *backends) {
 		w.crash(p, 1, 3)
 		time.Sleep(30 * time.Millisecond)
 		w.crash(p, 5)
@@ -104,7 +104,7 @@ func TestHalfOfTheNodesThatCrashAtOnceMakeOneVerdict(t *testing.T) {
 }
 
 func TestAnAlarmIsNoEvidence(t *testing.T) {
-	holding(t, func(w *world, p *peers) {
+	holding(t, func(w *world, p *backends) {
 		before := w.checked[address(2)]
 		p.close(2) // and it works
 		during(500 * time.Millisecond)
@@ -125,7 +125,7 @@ func TestAnAlarmIsNoEvidence(t *testing.T) {
 }
 
 func TestAFlushOfAllConnectionsMakesNoCheck(t *testing.T) {
-	holding(t, func(w *world, p *peers) {
+	holding(t, func(w *world, p *backends) {
 		before := w.checks()
 		for o := 1; o <= 6; o++ {
 			p.close(o)
