@@ -182,6 +182,18 @@ func TestLimitsOfANamespace(t *testing.T) {
 	w.refused("shop/0 blue LimitReached")
 }
 
+// TestALimitLetsTheFirstByNameIn, whichever process decides.
+func TestALimitLetsTheFirstByNameIn(t *testing.T) {
+	t.Parallel()
+	p := pool("blue", []string{"shop"}, "30080")
+	p.Spec.Allow[0].MaxServices = new(int32(2))
+	w := newWorld(t, p)
+	for _, name := range []string{"shop/f", "shop/b", "shop/e", "shop/a", "shop/d", "shop/c"} {
+		w.in.Bindings, w.in.Services = append(w.in.Bindings, binding(name, "blue")), append(w.in.Services, service(name, 30080))
+	}
+	w.after(0).want("shop/a blue:30080 active", "shop/b blue:30080 active")
+}
+
 // TestTheCheckThatAPoolDoesForAllCountsForNoNamespace, and one of another port does.
 func TestTheCheckThatAPoolDoesForAllCountsForNoNamespace(t *testing.T) {
 	t.Parallel()

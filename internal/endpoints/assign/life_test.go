@@ -2,6 +2,7 @@ package assign_test
 
 import (
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -310,6 +311,35 @@ func TestContract201TwoPoolsThatBecomeOneCountTogether(t *testing.T) {
 	w.after(time.Second).after(time.Hour).want("shop/a red:30080 active", "shop/a blue:30080 leaving", "shop/a green:30080 leaving")
 	w.passing[tcp("red", 30080)] = assign.Count{IPv4: 10}
 	w.after(time.Second).after(0).want("shop/a red:30080 active", "shop/a blue:30080 draining", "shop/a green:30080 draining")
+}
+
+// How much may go is what the old pool says, and the new one where the old one's document is gone.
+func TestContract201ThePercentageIsThatOfTheOldPool(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		old, next, passing int
+		gone, over         bool
+	}{
+		"fewer than the old pool asks for": {old: 20, next: 90, passing: 7},
+		"as many as the old pool asks for": {old: 20, next: 90, passing: 8, over: true},
+		"fewer, and the old pool is gone":  {old: 90, next: 20, passing: 7, gone: true},
+		"as many, and the old one is gone": {old: 90, next: 20, passing: 8, gone: true, over: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := filled(t, "shop/a")
+			for i := range w.in.Pools {
+				w.in.Pools[i].Spec.Guard.MaxRemovalPercent = new(int32(map[string]int{"blue": c.old, "green": c.next}[w.in.Pools[i].Name]))
+			}
+			w.passing[tcp("green", 30080)] = assign.Count{IPv4: c.passing}
+			w.in.Bindings[0] = binding("shop/a", "green")
+			if c.gone {
+				w.in.Pools = slices.DeleteFunc(w.in.Pools, func(p v1alpha1.EndpointPool) bool { return p.Name == "blue" })
+			}
+			state := map[bool]string{true: "draining", false: "leaving"}[c.over]
+			w.after(time.Second).after(0).want("shop/a green:30080 active", "shop/a blue:30080 "+state)
+		})
+	}
 }
 
 // While a pool is split, renamed or merged, several have the same endpoints.
