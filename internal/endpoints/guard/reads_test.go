@@ -151,6 +151,19 @@ func TestContract13RemovesWhatWasDownAtEachInventoryOfTheThreshold(t *testing.T)
 	}
 }
 
+// What is ready and fails, if too seldom to be down, is no reason to give up the rest.
+func TestContract13RemovesNothingWhileNothingThatIsReadyPasses(t *testing.T) {
+	l := running(t, "a b c d")
+	l.policy.Threshold = 2
+	l.signal("d")
+	l.refuse("a a a b c d")
+	l.reads(4, "d")
+	l.want("a=down b=ready c=ready d=ready")
+	l.pass("d")
+	l.reads(2, "d")
+	l.want("b=ready c=ready d=ready")
+}
+
 func TestContract13RemovesNothingWithThresholdZero(t *testing.T) {
 	l := running(t, "a b c d")
 	l.policy.Threshold = 0

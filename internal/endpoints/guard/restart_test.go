@@ -205,3 +205,14 @@ func TestContract01SourceErrorChangesNoMemberButHealthDoes(t *testing.T) {
 	l.pass("a a")
 	l.want("a=ready b=ready c=ready d=ready x=ready")
 }
+
+// An address that may not be checked any more goes after the threshold; one that may be is kept.
+func TestContract06OnlyWhatMayNotBeCheckedGoesUncheckedAfterTheThreshold(t *testing.T) {
+	l := restarted(t, "a=ready b=ready c=ready d=ready")
+	l.policy.Threshold = 3
+	l.verdict.Memory = l.verdict.Memory.Forbid(map[netip.Addr]bool{addr("a"): true})
+	l.reads(3, "d")
+	l.pass("d d")
+	l.reads(3, "d")
+	l.want("b=ready c=ready d=ready")
+}
