@@ -96,6 +96,25 @@ func sorted(words []string) []string {
 	return out
 }
 
+// TestANewReadWaitsForTheOneUnderWay, and for its back-off, whatever news come meanwhile.
+func TestANewReadWaitsForTheOneUnderWay(t *testing.T) {
+	b := newBench(t, false, false)
+	if !b.Machine.Load(b.now) {
+		t.Fatal("got no read at the start")
+	}
+	b.Changed(b.now)
+	if b.Machine.Load(b.now) {
+		t.Error("got a second read while one is under way")
+	}
+	b.Loaded(publish.State{}, errors.New("the API server is away"), b.now)
+	if b.Machine.Load(b.now) {
+		t.Error("got a read at once after one that failed")
+	}
+	if !b.Machine.Load(b.Next(b.now)) {
+		t.Error("got no read after the back-off")
+	}
+}
+
 // step is one event and what the machine looks like after it.
 type step struct {
 	what string
