@@ -62,6 +62,40 @@ func TestContract60LabelsThatCannotBeReadTakeNothingAway(t *testing.T) {
 	})
 }
 
+// TestContract60LabelsThatChangeCountAtTheNextRead: they are read every 5 s, and what did not change
+// asks for nothing.
+func TestContract60LabelsThatChangeCountAtTheNextRead(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.documents(
+			strings.ReplaceAll(poolOf("blue", "10.0.0.0/24"), "namespaces: [shop, blog]", "namespaceSelector: {matchLabels: {tier: gold}}"),
+			bindingOf("shop/web", "blue", "ports: [{port: 80}]"),
+		)
+		w.service("shop/web", "http:80")
+		w.pool("blue", "10.0.0.1")
+		labels, reads := map[string]map[string]string{"shop": {}}, 0
+		options := w.options()
+		options.Labels = func(context.Context) (map[string]map[string]string, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			reads++
+			return labels, nil
+		}
+		defer runWith(t, options)()
+		during(time.Minute)
+		var before int
+		w.locked(func() { labels, before = map[string]map[string]string{"shop": {"tier": "gold"}}, reads })
+		for read := false; !read; {
+			during(100 * time.Millisecond)
+			w.locked(func() { read = reads > before })
+		}
+		during(4 * time.Second) // the next read is later
+		if got := w.usable("shop/web"); !slices.Equal(got, []string{"10.0.0.1:80"}) {
+			t.Errorf("got %v, want what the new labels allow", got)
+		}
+	})
+}
+
 // runWith starts a program of these options. The function that it returns ends it.
 func runWith(t *testing.T, options controller.Options) (stop func()) {
 	t.Helper()
