@@ -37,7 +37,7 @@ const (
 var engine = []string{"./internal/endpoints/guard", "./internal/endpoints/writer", "./internal/endpoints/publish", "./internal/endpoints/pool", "./internal/endpoints/assign", "./internal/endpoints/controller"}
 
 // users are the packages whose tests try a change that the tests of its own package have not noticed.
-var users = []string{"./internal/endpoints/controller", "./internal/endpoints/cli", "./test/simulation/many"}
+var users = []string{"./internal/endpoints/controller", "./internal/endpoints/controllertest", "./internal/endpoints/cli", "./test/simulation/many"}
 
 func main() {
 	seed := flag.Uint64("seed", 1, "chooses functions and changes; the same seed of the same source chooses the same")
