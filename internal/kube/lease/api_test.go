@@ -22,7 +22,9 @@ type api struct {
 	lease    *coordinationv1.Lease
 	revision int
 	watches  map[chan []byte]bool
-	log      []request
+	// refuses, if set, says which Leases the server refuses as invalid.
+	refuses func(*coordinationv1.Lease) bool
+	log     []request
 }
 
 // request is one that arrived, or was meant to.
@@ -162,6 +164,8 @@ func (a *api) write(verb string, lease *coordinationv1.Lease) *http.Response {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
+	case a.refuses != nil && a.refuses(lease):
+		return failure(http.StatusUnprocessableEntity, metav1.StatusReasonInvalid, "too much")
 	case verb == "create" && a.lease != nil:
 		return failure(http.StatusConflict, metav1.StatusReasonAlreadyExists, "it exists")
 	case verb == "update" && a.lease == nil:

@@ -31,8 +31,13 @@ type process struct {
 	// linger is how long its work takes to end when it is asked to.
 	linger time.Duration
 
+	// cause is why its work was asked to end.
+	cause error
+
 	mu      sync.Mutex
 	changes []lease.State
+	// heard are the states that Noted was called with.
+	heard []lease.State
 }
 
 // linger is how long that takes by default.
@@ -49,6 +54,11 @@ func prepare(t *testing.T, a *api, who string) *process {
 			p.mu.Lock()
 			defer p.mu.Unlock()
 			p.changes = append(p.changes, after)
+		},
+		Noted: func(state lease.State) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.heard = append(p.heard, state)
 		},
 	})
 	if err != nil {
@@ -81,6 +91,7 @@ func (p *process) run() {
 			case err := <-p.finish:
 				return err
 			case <-ctx.Done():
+				p.cause = context.Cause(ctx)
 				close(p.stopping)
 				time.Sleep(p.linger)
 				return nil
