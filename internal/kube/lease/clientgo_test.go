@@ -41,6 +41,9 @@ type contender struct {
 	// stop asks it to stop in order; cut takes its API server away.
 	stop, cut func()
 	err       error
+	// elector and noted are there for ours only: noted gets what Noted was called with.
+	elector *lease.Elector
+	noted   chan lease.State
 }
 
 // access is a way to the API server that is cut by a function.
@@ -80,7 +83,12 @@ func (c *contest) ours(name string) *contender {
 	p := c.newContender(name)
 	var config *rest.Config
 	config, p.cut = c.access()
-	elector, err := lease.New(lease.Options{Way: kube.Fixed(config), Namespace: "default", Name: c.name, Identity: name})
+	var err error
+	p.noted = make(chan lease.State, 100)
+	p.elector, err = lease.New(lease.Options{
+		Way: kube.Fixed(config), Namespace: "default", Name: c.name, Identity: name,
+		Noted: func(s lease.State) { p.noted <- s },
+	})
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -88,7 +96,7 @@ func (c *contest) ours(name string) *contender {
 	p.stop = cancel
 	go func() {
 		defer close(p.done)
-		p.err = elector.Run(ctx, func(ctx context.Context) error {
+		p.err = p.elector.Run(ctx, func(ctx context.Context) error {
 			defer c.enter(p)()
 			<-ctx.Done()
 			return nil
@@ -210,5 +218,75 @@ func TestOursAndClientGosExcludeEachOther(t *testing.T) {
 				c.wait("the heir ends", heir.done)
 			})
 		}
+	}
+}
+
+// awaitNote waits until a standby of ours hears of the holder and its note.
+func (c *contest) awaitNote(p *contender, holder, note string) lease.State {
+	c.t.Helper()
+	for limit := time.After(waitTimeout); ; {
+		select {
+		case s := <-p.noted:
+			if s.Holder == holder && s.Note == note {
+				return s
+			}
+		case <-limit:
+			c.t.Fatalf("%s does not hear the note %q of %q", p.name, note, holder)
+		}
+	}
+}
+
+// TestContract241NotesAndHandOversBesideAnOldVersion: client-go stands for a version that
+// knows neither, and keeps the annotations of others.
+func TestContract241NotesAndHandOversBesideAnOldVersion(t *testing.T) {
+	c := &contest{t: t, server: controlplane.Start(t, controlplane.Options{}), name: "notes"}
+	leases := newReplies(t, c.server, c.name).admin.CoordinationV1().Leases("default")
+	annotations := func() map[string]string {
+		got, err := leases.Get(t.Context(), c.name, metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.Annotations
+	}
+	one := c.ours("one")
+	c.wait("one leads", one.leads)
+	two, third := c.ours("two"), c.ours("third")
+	c.awaitNote(two, "one", "")
+	c.awaitNote(third, "one", "")
+	began := time.Now()
+	one.elector.Note("question")
+	c.awaitNote(two, "one", "question")
+	t.Logf("a note is read after %s", time.Since(began))
+	began = time.Now()
+	one.elector.HandOver("two")
+	c.wait("one ends", one.done)
+	c.wait("two leads", two.leads)
+	t.Logf("the successor leads after %s", time.Since(began))
+	if !errors.Is(one.err, lease.ErrHandedOver) {
+		t.Errorf("got %v, want that it is handed over", one.err)
+	}
+	at := two.elector.State().HandedOver
+	if at.IsZero() || time.Since(at) > waitTimeout {
+		t.Errorf("got handed over at %s, want just now", at)
+	}
+	c.awaitNote(third, "two", "")
+	third.stop()
+	c.wait("the third ends", third.done)
+
+	old := c.theirs("old")
+	two.elector.Note("left")
+	for annotations()[noteAnnotation] == "" {
+		time.Sleep(10 * time.Millisecond)
+	}
+	two.cut()
+	c.wait("the old version leads", old.leads)
+	heir := c.ours("heir")
+	if s := c.awaitNote(heir, "old", ""); annotations()[noteAnnotation] == "" || !s.HandedOver.Equal(at) {
+		t.Errorf("got %+v and %v, want that the note of another holder is kept and not heard", s, annotations())
+	}
+	old.stop()
+	c.wait("the heir leads", heir.leads)
+	if got := annotations(); got[noteAnnotation] != "" || !heir.elector.State().HandedOver.Equal(at) {
+		t.Errorf("got %v and %+v, want no note, and when it was handed over", got, heir.elector.State())
 	}
 }

@@ -24,3 +24,6 @@ func Pause(ctx context.Context, failures int, left time.Duration) {
 	c.seen.since = stopwatch{at: time.Now(), boot: sinceBoot()}
 	c.pause(ctx)
 }
+
+// ReplyKey is replyKey.
+var ReplyKey = replyKey

@@ -14,39 +14,30 @@ import (
 // error that wraps ErrLost when another process holds the Lease, or when it could
 // not be renewed for RenewDeadline.
 func (e *Elector) hold(ctx context.Context, lease *coordinationv1.Lease) error {
-	// A write with a note that fails, and the one without it that follows, are followed by a
-	// renewal in its own time: a note that cannot be written does not take the Lease with it.
-	pause, news, bare := RetryPeriod, e.news, false
-	for due(ctx, min(pause, e.Remaining()), news) {
+	next := schedule{pause: RetryPeriod, news: e.news}
+	for next.due(ctx, e.Remaining()) {
 		e.round(time.Now())
 		if e.Remaining() == 0 {
 			// A process that was stopped gets here before any request: another
 			// one may lead by now.
 			return e.lose(e.State().Holder, "not renewed for "+RenewDeadline.String(), e.State().LastErr)
 		}
-		started, note := begin(), e.takeNote()
-		if bare {
-			note = ""
-		}
+		started, note := begin(), e.takeNote(next.bare)
 		renewed, err := e.renew(ctx, lease, note)
 		switch {
 		case ctx.Err() != nil:
 			return nil //nolint:nilerr // stopping is no failure of the lease
 		case err != nil:
 			e.failed(err)
-			pause, news, bare = RetryPeriod/2, nil, bare || note != ""
-			if note != "" && answered(err) {
-				pause = 0
-			}
+			next = next.afterFailure(note, err)
 		case recordOf(renewed).holder != e.opts.Identity:
 			holder := recordOf(renewed).holder
 			return e.lose(holder, nameOf(holder)+" holds it", nil)
 		default:
+			before := e.State().Note
 			lease = renewed
 			e.adopt(lease, started)
-			if pause, news = RetryPeriod-started.elapsed(), e.news; bare {
-				news, bare = nil, false
-			}
+			next = e.schedule(next, RetryPeriod-started.elapsed(), e.State().Note != before)
 		}
 	}
 	return nil

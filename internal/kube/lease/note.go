@@ -19,12 +19,12 @@ const noteAnnotation = "endpoints.ablmnzde.github.io/note"
 const (
 	// MostNote is how many bytes a note has at most. The annotations of an object have 256 KiB.
 	MostNote = 64 << 10
-	// notePace is the least time between a write of the Lease and one for a note.
+	// notePace is the least time between two writes for notes.
 	notePace = 100 * time.Millisecond
 )
 
 // Note says what the Lease tells the standbys while this process leads: at once, but not
-// sooner than 100 ms after the last write. An empty text removes the note, and so does one
+// sooner than 100 ms after the note before. An empty text removes the note, and so does one
 // that is longer than MostNote. A note that cannot be written waits for a renewal that can.
 func (e *Elector) Note(text string) { e.setNote(text, true) }
 
@@ -46,32 +46,71 @@ func (e *Elector) setNote(text string, now bool) {
 	}
 }
 
-// takeNote returns the note that is to be written. Nothing is due from then on.
-func (e *Elector) takeNote() string {
+// takeNote returns the note that is to be written, none where it is left out. Nothing is due
+// from then on.
+func (e *Elector) takeNote(leftOut bool) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	select {
 	case <-e.news:
 	default:
 	}
+	if leftOut {
+		return ""
+	}
 	return e.note
 }
 
-// due waits for the next renewal, or for news, which cannot come sooner than notePace. It reports
-// whether ctx has not ended by then.
-func due(ctx context.Context, pause time.Duration, news <-chan struct{}) bool {
-	first := min(pause, notePace)
-	if !kube.Wait(ctx, first) {
+// schedule is when the Lease is written next.
+type schedule struct {
+	// pause is until the renewal, quiet for how long no note is written before it.
+	pause, quiet time.Duration
+	// news, if set, ends the pause.
+	news <-chan struct{}
+	// bare says that the write is without the note: the last one with it failed, which may
+	// be its fault.
+	bare bool
+}
+
+// due waits for the next write, for as long as the Lease is held at most. It reports whether
+// ctx has not ended by then.
+func (s schedule) due(ctx context.Context, remaining time.Duration) bool {
+	pause := min(s.pause, remaining)
+	quiet := min(pause, s.quiet)
+	if !kube.Wait(ctx, quiet) {
 		return false
 	}
-	timer := time.NewTimer(pause - first)
+	timer := time.NewTimer(pause - quiet)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
-	case <-news:
+	case <-s.news:
 	case <-timer.C:
 	}
 	return ctx.Err() == nil
+}
+
+// schedule is what follows a write. One without the note is followed by a renewal in its own
+// time, which tries the note again.
+func (e *Elector) schedule(before schedule, pause time.Duration, noted bool) schedule {
+	after := schedule{pause: pause, news: e.news}
+	if before.bare {
+		after.news = nil
+	}
+	if noted {
+		after.quiet = notePace
+	}
+	return after
+}
+
+// afterFailure is what follows a write that failed. One that the server refused, maybe for its
+// note, is tried at once without it.
+func (s schedule) afterFailure(note string, err error) schedule {
+	after := schedule{pause: RetryPeriod / 2, bare: s.bare || note != ""}
+	if note != "" && answered(err) {
+		after.pause = 0
+	}
+	return after
 }
 
 // annotate writes a note of that holder into the Lease.

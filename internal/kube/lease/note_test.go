@@ -41,8 +41,11 @@ func TestANoteIsReadWithTheEventThatItMakes(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		_, leader, standby := lead(t)
 		standby.hears("one:")
-		for _, text := range []string{"first", "second words", "third\nline", ""} {
-			time.Sleep(lease.RetryPeriod/2 + 10*time.Millisecond)
+		for i, text := range []string{"first", "second words", "third\nline", ""} {
+			time.Sleep(lease.RetryPeriod - soon)
+			if i%2 == 0 {
+				time.Sleep(soon) // a renewal is just done
+			}
 			began := time.Now()
 			leader.elector.Note(text)
 			standby.hears("one:" + text)
