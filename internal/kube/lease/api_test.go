@@ -24,7 +24,9 @@ type api struct {
 	watches  map[chan []byte]bool
 	// refuses, if set, says which Leases the server refuses as invalid.
 	refuses func(*coordinationv1.Lease) bool
-	log     []request
+	// swallows, if set, says which Leases do not reach the server.
+	swallows func(*coordinationv1.Lease) bool
+	log      []request
 }
 
 // request is one that arrived, or was meant to.
@@ -145,6 +147,10 @@ func (a *api) serve(r *http.Request, verb string) (*http.Response, error) {
 	lease, err := decoded(r.Body)
 	if err != nil {
 		return nil, err
+	}
+	if a.swallows != nil && a.swallows(lease) {
+		<-r.Context().Done()
+		return nil, r.Context().Err()
 	}
 	return a.write(verb, lease), nil
 }

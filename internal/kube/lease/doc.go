@@ -17,11 +17,17 @@
 // the machine is suspended; and a Fence, which lets no write through unless the
 // Lease is surely held at that moment.
 //
+// Replicas talk by Leases too. The holder leaves a note for the standbys in an annotation,
+// each standby replies by a line in a second Lease, and the holder may hand the Lease over to
+// one of them. Other versions ignore the annotations, and may keep them: a note counts only
+// with the identity of the holder, a successor only in the Lease that was released for it. At
+// rest none of this makes a request.
+//
 // The rights it needs, in the Lease's namespace:
 //
 //	apiGroups: ["coordination.k8s.io"]  resources: ["leases"]
 //	verbs: ["list", "watch", "create", "update"]
 //
-// All but "create" may be limited to the Lease by resourceNames. It never
+// All but "create" may be limited to the two Leases by resourceNames. It never
 // deletes the Lease, never logs, and asks for nothing else.
 package lease

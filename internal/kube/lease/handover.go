@@ -25,7 +25,7 @@ const (
 func (e *Elector) HandOver(successor string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if !e.state.Leading || e.stop == nil || e.successor != "" || successor == "" || successor == e.opts.Identity {
+	if e.stop == nil || e.successor != "" || successor == "" || successor == e.opts.Identity {
 		return
 	}
 	e.successor = successor

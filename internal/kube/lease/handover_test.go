@@ -47,7 +47,10 @@ func TestContract241TheLeaseGoesToTheSuccessor(t *testing.T) {
 		if a.holder() != "one" || leader.elector.Remaining() == 0 {
 			t.Fatal("the lease is free although the work has not ended")
 		}
-		leader.handOver("three")
+		within(t, 2*soon, "end", leader.ended)
+		if !errors.Is(leader.err, lease.ErrHandedOver) || !errors.Is(leader.cause, lease.ErrHandedOver) {
+			t.Errorf("got %v because of %v, want that it is handed over", leader.err, leader.cause)
+		}
 		at := time.Now()
 		within(t, soon, "lead", successor.leading)
 		time.Sleep(time.Minute)
@@ -123,7 +126,7 @@ func TestContract241ATimeInTheFutureCountsAsNow(t *testing.T) {
 		a := newAPI()
 		a.change(func(*coordinationv1.Lease) *coordinationv1.Lease {
 			l := held("dead", time.Now())
-			l.Annotations = map[string]string{handedOverAnnotation: "2999-01-01T00:00:00+02:00"}
+			l.Annotations = map[string]string{handedOverAnnotation: "2999-01-01T00:00:00+02:07"}
 			return l
 		})
 		p := start(t, a, "one")

@@ -199,6 +199,9 @@ func TestANoteHasABound(t *testing.T) {
 			if got := len(standby.elector.State().Note); got != want {
 				t.Errorf("got a note of %d bytes, want %d", got, want)
 			}
+			if got := len(a.get().Annotations[noteAnnotation]); got > len("one ")+lease.MostNote {
+				t.Errorf("%d bytes are written", got)
+			}
 		}
 		a.change(func(l *coordinationv1.Lease) *coordinationv1.Lease {
 			l.Annotations = map[string]string{noteAnnotation: "one " + strings.Repeat("x", lease.MostNote+1)}
@@ -267,6 +270,33 @@ func TestContract29ANoteWithoutAnAnswerCostsNoRenewal(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestContract29ANoteThatIsSwallowedCostsNoRenewal: where the path drops large packets, the small
+// ones go through, also after another failure.
+func TestContract29ANoteThatIsSwallowedCostsNoRenewal(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		a, leader, standby := lead(t)
+		a.swallows = func(l *coordinationv1.Lease) bool { return l.Annotations[noteAnnotation] != "" }
+		updates := 0
+		leader.client.set(func(verb string) outcome {
+			if verb == "update" {
+				updates++
+			}
+			if updates == 2 {
+				return refused
+			}
+			return served
+		})
+		leader.elector.Note("asked")
+		for range 600 {
+			time.Sleep(100 * time.Millisecond)
+			if leader.elector.Remaining() == 0 {
+				t.Fatal("the lease is lost for a note")
+			}
+		}
+		wantLeading(t, []*process{leader, standby}, leader)
+	})
 }
 
 // While the server is away the notes change nothing: the last renewal counts.

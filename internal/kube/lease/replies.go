@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
@@ -50,9 +49,7 @@ func (e *Elector) Reply(ctx context.Context, replica, text string, keep func(tex
 		if !setReply(lease, replyKey(replica), text, keep) {
 			return nil
 		}
-		_, err = write(ctx, lease)
-		gone := lease.ResourceVersion != "" && apierrors.IsNotFound(err)
-		if !raced(err) && !gone || try == mostRaces {
+		if _, err = write(ctx, lease); !raced(err) || try == mostRaces {
 			return err
 		}
 	}

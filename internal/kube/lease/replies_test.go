@@ -241,8 +241,12 @@ func repliesAreDeletedBetween(t *testing.T, r *replies) {
 	three := r.elector(config, "three")
 	want(t, three.Reply(t.Context(), "three", "second", all))
 	lines.wait(map[string]string{"three": "second"})
+	began := time.Now()
 	want(t, r.remove(t.Context()))
 	lines.wait(map[string]string{})
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("the deletion is told after %s, want by the watch", took)
+	}
 	want(t, three.Reply(t.Context(), "three", "second", all))
 	lines.wait(map[string]string{"three": "second"})
 }
@@ -342,6 +346,17 @@ func (r *replies) cuttable() (config *rest.Config, cut func()) {
 	}
 }
 
+// watches is how many watches of the replies there were.
+func (r *replies) watches() int {
+	n := 0
+	for _, event := range r.server.Audit() {
+		if event.Verb == "watch" && event.Name == r.name+"-reached" {
+			n++
+		}
+	}
+	return n
+}
+
 func repliesAreFollowedAfterACut(t *testing.T, r *replies) {
 	two := r.elector(r.server.Config(), "two")
 	want(t, two.Reply(t.Context(), "two", "first", all))
@@ -349,7 +364,13 @@ func repliesAreFollowedAfterACut(t *testing.T, r *replies) {
 	lines := r.follow(r.elector(config, "leader"))
 	lines.wait(map[string]string{"two": "first"})
 	for i := range 5 {
+		before := r.watches()
 		cut()
+		for limit := time.Now().Add(waitTimeout); r.watches() == before; time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(limit) {
+				t.Fatal("no new watch after a cut")
+			}
+		}
 		text := fmt.Sprint(i)
 		want(t, two.Reply(t.Context(), "two", text, all))
 		lines.wait(map[string]string{"two": text})
@@ -391,7 +412,11 @@ func nothingOfRepliesAtRest(t *testing.T, r *replies) {
 func repliesAreBounded(t *testing.T, r *replies) {
 	e := r.elector(r.server.Config(), "two")
 	long := strings.Repeat("x", 64<<10)
+	want(t, e.Reply(t.Context(), "too-long", "short", all))
 	want(t, e.Reply(t.Context(), "too-long", long+"x", all))
+	if got := r.get().Annotations; len(got) != 0 {
+		t.Errorf("got %d lines, want none that is too long", len(got))
+	}
 	for i := range 5 {
 		want(t, e.Reply(t.Context(), fmt.Sprintf("long-%d", i), long, all))
 	}
@@ -399,6 +424,14 @@ func repliesAreBounded(t *testing.T, r *replies) {
 	want(t, err)
 	if _, own := lines["long-4"]; !own || len(lines) != 3 {
 		t.Errorf("got %v, want the newest line and two others", slices.Sorted(maps.Keys(lines)))
+	}
+	edited := r.get()
+	edited.Annotations = map[string]string{replyPrefix + "two": "short", replyPrefix + "other": long + "x"}
+	_, err = r.admin.CoordinationV1().Leases("default").Update(t.Context(), edited, metav1.UpdateOptions{})
+	want(t, err)
+	want(t, e.Reply(t.Context(), "two", "short", all))
+	if got := r.get().Annotations; len(got) != 1 {
+		t.Errorf("got %d lines, want the one that is not too long", len(got))
 	}
 	for i := range 20 {
 		want(t, e.Reply(t.Context(), fmt.Sprintf("replica-%02d", i), "short", func(text string) bool { return text == "short" }))
