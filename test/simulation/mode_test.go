@@ -36,7 +36,7 @@ func (p *process) Announce(notice explain.Notice) {
 	case explain.EndpointsUpdated, explain.SourceUnavailable, explain.SourceRecovered, explain.StoreUnavailable, explain.StoreRecovered, explain.StoredOtherwise, explain.SliceOwnedByOther, explain.MirroredSliceFound,
 		explain.RemovalPending, explain.Invalid, explain.PoolNotAllowed, explain.PortNotAllowed, explain.RemoteNamespaceNotAllowed, explain.LimitReached, explain.HealthCheckPortAmbiguous,
 		explain.UnknownAnnotation, explain.BindingWins, explain.TrafficPolicyLocal, explain.TopologyIgnored, explain.FamilyUnused, explain.HeadlessPort,
-		explain.TakesOverWithLess, explain.PlacementRejected, explain.UnknownNode, explain.PlacementUnavailable, explain.PlacementRecovered:
+		explain.TakesOverWithLess, explain.PlacementRejected, explain.UnknownNode, explain.PlacementUnavailable, explain.PlacementRecovered, explain.ReplicasDisagree:
 	}
 }
 

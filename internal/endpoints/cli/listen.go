@@ -15,7 +15,7 @@ import (
 
 // surfaces are what the listeners show.
 func (b *parts) surfaces() page.Options {
-	facts := b.facts(time.Now())
+	facts := b.shown(b.facts(time.Now()))
 	return page.Options{
 		Admin: b.config.Listen.Admin, Metrics: b.config.Listen.Metrics, Identity: b.leader.leading, Ask: b.leaderAnswer,
 		Services: func(q report.Query) *report.Services { return facts().Services(q) },
@@ -63,6 +63,23 @@ func (b *parts) facts(started time.Time) func() report.Process {
 			Election: report.Election{Enabled: leader.Enabled, Holder: leader.Holder, Since: leader.Since},
 			DryRun:   b.dryRun, Version: b.version, Started: started, StatusError: b.unwritten(),
 		}
+	}
+}
+
+// shown adds to the facts what other replicas say. Who looks makes the leader read that, so
+// only answers to people have it.
+func (b *parts) shown(facts func() report.Process) func() report.Process {
+	return func() report.Process {
+		m := facts()
+		if !m.Leader || !m.Election.Enabled {
+			return m
+		}
+		s := b.leader.asker.State()
+		m.Election.Node, m.Election.HandedOver = b.config.Leader.NodeName, s.HandedOver
+		for _, r := range s.Replicas {
+			m.Election.Replicas = append(m.Election.Replicas, report.Replica(r))
+		}
+		return m
 	}
 }
 

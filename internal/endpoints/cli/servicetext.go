@@ -33,6 +33,7 @@ func serviceText(d *report.Document, wide bool) string {
 	facts.add("Store", storeLine(d))
 	if d.Election.Enabled {
 		facts.add("Leader", d.Election.Holder+", since "+agoOf(d.At, d.Election.Since))
+		facts.add("Replicas", d.Election.String())
 	}
 	return sheet(d.Summary, banners, facts, nodeTable(d, wide))
 }

@@ -109,7 +109,7 @@ func action(reason explain.NoticeReason) string {
 	case explain.SourceUnavailable, explain.SourceRecovered, explain.PlacementUnavailable, explain.PlacementRecovered, explain.StoreUnavailable, explain.StoreRecovered:
 		return "Read"
 	case explain.RemovalHeld, explain.RemovalReleased, explain.RemovalPending, explain.RemovalAccepted, explain.FailOpenEngaged, explain.FailOpenCleared,
-		explain.PlacementRejected, explain.UnknownNode:
+		explain.PlacementRejected, explain.UnknownNode, explain.ReplicasDisagree:
 		return "Guard"
 	case explain.Invalid, explain.PoolNotAllowed, explain.PortNotAllowed, explain.RemoteNamespaceNotAllowed, explain.LimitReached, explain.HealthCheckPortAmbiguous,
 		explain.UnknownAnnotation, explain.BindingWins, explain.TrafficPolicyLocal, explain.TopologyIgnored, explain.FamilyUnused, explain.HeadlessPort,

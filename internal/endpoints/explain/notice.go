@@ -43,6 +43,7 @@ const (
 	UnknownNode          NoticeReason = "UnknownNode"
 	PlacementUnavailable NoticeReason = "PlacementUnavailable"
 	PlacementRecovered   NoticeReason = "PlacementRecovered"
+	ReplicasDisagree     NoticeReason = "ReplicasDisagree"
 	StoreUnavailable     NoticeReason = "StoreUnavailable"
 	StoreRecovered       NoticeReason = "StoreRecovered"
 	StoredOtherwise      NoticeReason = "StoredOtherwise"

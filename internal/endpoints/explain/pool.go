@@ -37,6 +37,8 @@ type Pool struct {
 	panics, refused      int
 	placement            NoticeReason
 	everyNode            bool
+	// elsewhere says that endpoints stayed because another replica reaches them.
+	elsewhere bool
 	// warnedAt is when overruns were last logged.
 	warnedAt time.Time
 }
@@ -58,6 +60,7 @@ func (p Pool) Tell(o pool.Outcome) (Pool, Story) {
 	p.tellOverruns(o, &s)
 	p.tellTrouble(o, &s)
 	p.tellPlacement(o, &s)
+	p.tellElsewhere(o.Verdict, &s)
 	if o.Beat {
 		return p, s
 	}

@@ -153,7 +153,7 @@ func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
 		c.plan.Refusals = []assign.Refusal{{Key: assign.Key{Namespace: "evil", Service: "x"}, Pool: "green", Reason: v1alpha1.ReasonPoolNotAllowed}}
 		c.plan.Lost = []assign.PublishedSlice{{}}
 		c.ofGroup(first)(pool.Outcome{
-			Verdict:  &guard.Verdict{Mode: guard.Hold, Members: members(3, 1), Unchecked: 1, Removal: guard.Removal{Endpoints: 2, Inventories: 4}},
+			Verdict:  &guard.Verdict{Mode: guard.Hold, Members: members(3, 1), Unchecked: 1, Elsewhere: 2, Removal: guard.Removal{Endpoints: 2, Inventories: 4}},
 			Overruns: 5, Refused: 2, Held: pool.HoldCounts{HolderStats: health.HolderStats{Wanted: 4, Held: 3, Alarms: [4]uint64{0, 1, 0, 2}, Ignored: 1}, Confirmed: 2},
 			Source: pool.Sourced{Decisions: []inventory.Decision{{Reason: inventory.OutsideSubnet}, {}}},
 			Placed: pool.Placed{Newest: &inventory.Placement{Ready: []string{"a", "b"}}, LastSuccess: time.Now(), LastErr: errOutage},
@@ -188,7 +188,8 @@ func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
 			`connections_held{pool="blue"}`: 3, `connections_wanted{pool="blue"}`: 4, `connections_lost_confirmed_total{pool="blue"}`: 2,
 			`pool_problem{kind="Source",pool="blue"}`: 0, `pool_problem{kind="HealthCheck",pool="blue"}`: 1, `pool_problem{kind="Decision",pool="blue"}`: 1,
 			`placed_nodes{pool="blue"}`: 2, `placement_problem{kind="PlacementUnavailable",pool="blue"}`: 1, `placement_problem{kind="PlacementRejected",pool="blue"}`: 0,
-			`source_warnings{pool="blue"}`: 1, `source_rate_limit_remaining{pool="blue"}`: 9, `not_eligible{pool="blue",reason="OutsideSubnet"}`: 1,
+			`endpoints_reached_elsewhere{pool="blue"}`: 2,
+			`source_warnings{pool="blue"}`:             1, `source_rate_limit_remaining{pool="blue"}`: 9, `not_eligible{pool="blue",reason="OutsideSubnet"}`: 1,
 			`credential_expiry_timestamp_seconds{credential="token",pool="blue"}`: 1893456000, `credential_expiry_timestamp_seconds{credential="kubeconfig",pool="blue"}`: 1893456001,
 			`credential_lifetime_seconds{credential="token",pool="blue"}`: math.Inf(1), `credential_lifetime_seconds{credential="kubeconfig",pool="blue"}`: 3600,
 			`health_checks_total{outcome="Silent",pool="blue"}`:                     1,

@@ -74,7 +74,7 @@ func (p *poolView) most(value func(o *pool.Outcome) int) int {
 
 // poolFamilies tell of single pools.
 func poolFamilies() []Family {
-	return slices.Concat(poolReadFamilies(), poolPlacementFamilies(), poolRemovalFamilies(), poolEndpointFamilies(), poolHeldFamilies(), poolAccessFamilies())
+	return slices.Concat(poolReadFamilies(), poolPlacementFamilies(), poolReplicaFamilies(), poolRemovalFamilies(), poolEndpointFamilies(), poolHeldFamilies(), poolAccessFamilies())
 }
 
 // poolReadFamilies tell which pools are in use, whether they can be, and of reads of
@@ -153,6 +153,14 @@ func poolPlacementFamilies() []Family {
 			func(p *poolView, kind explain.NoticeReason) float64 {
 				return boolValue(slices.ContainsFunc(p.groups, func(o *pool.Outcome) bool { return string(explain.Placement(o).Reason) == string(kind) }))
 			}),
+	}
+}
+
+// poolReplicaFamilies tell what other replicas reach.
+func poolReplicaFamilies() []Family {
+	return []Family{
+		ofPools("endpoints_reached_elsewhere", Gauge, "Endpoints of the pool that stay ready although this replica gets no connection, because another replica connects to them. One counts for each health check.",
+			func(p *poolView) int { return p.sum(func(o *pool.Outcome) int { return o.Verdict.Elsewhere }) }),
 	}
 }
 

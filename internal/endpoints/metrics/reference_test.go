@@ -109,6 +109,7 @@ var begins = map[string]struct{ query, advice string }{
 	"source_warnings":                           {"ionos_endpointslice_source_warnings > 0", "`check` tells them"},
 	"placed_nodes":                              {"ionos_endpointslice_placed_nodes", "compare it with the Pods of the remote Services"},
 	"placement_problem":                         {"ionos_endpointslice_placement_problem > 0", "`status` and the log say why; look at the remote Service, its Pods and the right to watch them"},
+	"endpoints_reached_elsewhere":               {"ionos_endpointslice_endpoints_reached_elsewhere > 0", "`status` names the replica; check the network of the node of the leader"},
 	"rejected_inventories":                      {"ionos_endpointslice_rejected_inventories > 0", "endpoints that they leave out stay as long as they pass; find out whether the source is right before `spec.guard.emptyResultThreshold` of them remove those that are down, or without health checks all"},
 	"removals_pending":                          {"ionos_endpointslice_removals_pending > 0", "repair the source before `ionos_endpointslice_removals_pending_inventories` more of them have come"},
 	"removals_pending_inventories":              {"ionos_endpointslice_removals_pending_inventories and ionos_endpointslice_removals_pending > 0", "times `spec.pollInterval`, the time that is left"},

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 )
 
@@ -86,7 +87,7 @@ func doubts(d *report.Document, m moments) []banner {
 			Means: "Traffic goes to these endpoints too, and this program does not check their health.",
 			Do:    "Find out which program made these slices, and remove them if they are left over.",
 		},
-		sourceBanner(d, m),
+		sourceBanner(d, m), replicasBanner(d, m),
 		{when: len(d.Source.Warnings) > 0, Tone: warn, Title: "The source has warnings", Said: d.Source.Warnings, Means: "The source can still be read."},
 		{
 			when: len(d.Notices) > 0, Tone: calm, Title: "Settings without effect",
@@ -220,6 +221,32 @@ func sourceBanner(d *report.Document, m moments) banner {
 	b.Said = append(b.Said, last)
 	if next := m.When(d.Source.NextRead); next != nil {
 		b.Do += " The next attempt is " + next.Relative + "."
+	}
+	return b
+}
+
+// replicasBanner says that the leader does not reach what another replica reaches.
+func replicasBanner(d *report.Document, m moments) banner {
+	held := 0
+	for i := range d.Nodes {
+		if d.Nodes[i].Reason == string(inventory.ReadyElsewhere) {
+			held++
+		}
+	}
+	b := banner{
+		when: held > 0, Tone: warn, Title: "Replicas disagree",
+		Said:    []string{counted(held, "endpoint does", "endpoints do") + " not answer the leader, but another replica connects to them."},
+		Means:   "These endpoints stay ready. After a minute the lease moves to a replica that reaches them and all that the leader reaches, once in ten minutes at most.",
+		Do:      "Check the network between the node of the leader and these endpoints.",
+		Runbook: "docs/runbooks/IonosEndpointSliceReplicasDisagree.md",
+	}
+	for _, r := range d.Election.Replicas {
+		if since := m.When(r.Since); since != nil {
+			b.Said = append(b.Said, fmt.Sprintf("%s reaches %d since %s.", r.Name, r.Reaches, since.Relative))
+		}
+	}
+	if at := m.When(d.Election.HandedOver); at != nil {
+		b.Said = append(b.Said, "The lease was last given to another replica for that "+at.Relative+".")
 	}
 	return b
 }

@@ -84,7 +84,7 @@ func frame(f Facts) *Document {
 		Nodes:   []Node{},
 		Cycles:  make([]Cycle, 0, len(s.Cycles)),
 	}
-	d.Election.Since = stamp(d.Election.Since)
+	d.Election = d.Election.stamped()
 	if s.Verdict.Removal.Endpoints > 0 {
 		removal := Removal(s.Verdict.Removal)
 		removal.At = stamp(removal.At)

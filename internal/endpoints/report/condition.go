@@ -27,7 +27,7 @@ const (
 	NothingReady Condition = "NothingReady"
 	// Degraded says that traffic flows but something needs attention: a node that
 	// should be ready is not, a slice is not written yet, the source cannot be read
-	// or has a warning, or others publish for the same Service.
+	// or has a warning, another replica reaches what this one does not, or others publish for the same Service.
 	Degraded Condition = "Degraded"
 	// Healthy says that none of this holds.
 	Healthy Condition = "Healthy"
@@ -55,7 +55,7 @@ func (d *Document) condition(c nodeCount) Condition {
 		return Hold
 	case d.Stages.Ready == 0:
 		return NothingReady
-	case !d.complete(c), d.Source.LastError != "", len(d.Source.Warnings) > 0, len(d.Store.SlicesBeside) > 0, len(d.Refusals) > 0, d.moves():
+	case !d.complete(c), c.elsewhere > 0, d.Source.LastError != "", len(d.Source.Warnings) > 0, len(d.Store.SlicesBeside) > 0, len(d.Refusals) > 0, d.moves():
 		return Degraded
 	}
 	return Healthy

@@ -30,18 +30,18 @@ func (d *Document) summarise(c nodeCount) {
 }
 
 // nodeCount is how many nodes are meant to be ready, are published ready, and
-// passed their last health check.
-type nodeCount struct{ meant, ready, passing int }
+// passed their last health check, and stay because another replica reaches them.
+type nodeCount struct{ meant, ready, passing, elsewhere int }
 
 // and adds the nodes of another pool.
 func (c nodeCount) and(other nodeCount) nodeCount {
-	return nodeCount{c.meant + other.meant, c.ready + other.ready, c.passing + other.passing}
+	return nodeCount{c.meant + other.meant, c.ready + other.ready, c.passing + other.passing, c.elsewhere + other.elsewhere}
 }
 
 // countFindings counts the nodes of which a document would be made. What it says of a
 // node holds for all its entries.
 func countFindings(found []explain.Finding, health inventory.Health) nodeCount {
-	type nodeState struct{ unready, failing bool }
+	type nodeState struct{ unready, failing, elsewhere bool }
 	nodes := make(map[inventory.Identity]nodeState)
 	for i := range found {
 		f := &found[i]
@@ -56,6 +56,7 @@ func countFindings(found []explain.Finding, health inventory.Health) nodeCount {
 		s := nodes[node]
 		s.unready = s.unready || f.State != inventory.StateReady
 		s.failing = s.failing || !checked || !streak.Known() || streak.Last.Outcome != inventory.Pass
+		s.elsewhere = s.elsewhere || f.Reason == inventory.ReadyElsewhere
 		nodes[node] = s
 	}
 	c := nodeCount{meant: len(nodes)}
@@ -65,6 +66,9 @@ func countFindings(found []explain.Finding, health inventory.Health) nodeCount {
 		}
 		if !s.failing {
 			c.passing++
+		}
+		if s.elsewhere {
+			c.elsewhere++
 		}
 	}
 	return c
@@ -79,7 +83,7 @@ func meant(reason inventory.Reason) bool {
 	switch reason {
 	case inventory.NotWorker, inventory.Excluded, inventory.NoPod, inventory.Draining, inventory.Gone:
 		return false
-	case inventory.Ready, inventory.ReadyFailOpen, inventory.ReadyHeld, inventory.ReadyFailing, inventory.ReadyDraining,
+	case inventory.Ready, inventory.ReadyFailOpen, inventory.ReadyHeld, inventory.ReadyElsewhere, inventory.ReadyFailing, inventory.ReadyDraining,
 		inventory.ProbePending, inventory.ProbeRefused, inventory.ProbeTimeout, inventory.ProbeUnreachable, inventory.ProbeStatus, inventory.ProbeTLS,
 		inventory.NodeNotReady, inventory.NoPrivateAddress, inventory.InvalidAddress, inventory.ForbiddenAddress, inventory.OutsideSubnet, inventory.DuplicateAddress,
 		inventory.UnknownNode, inventory.PlacementRejected:

@@ -118,6 +118,37 @@ type Election struct {
 	Since  time.Time `json:"since,omitzero"`
 	// LeaderError is why a standby cannot hand on the document of the leader.
 	LeaderError string `json:"leaderError,omitempty"`
+	// Node is the node that the leader runs on, empty where that is not known. Replicas are
+	// those that stand by for it and look too, nil where there are none or nobody looked yet.
+	Node     string    `json:"node,omitempty"`
+	Replicas []Replica `json:"replicas,omitempty"`
+	// HandedOver is when the lease was last given to a replica for what it reaches.
+	HandedOver time.Time `json:"handedOver,omitzero"`
+}
+
+// Replica is one that stands by and tells the leader what it reaches.
+type Replica struct {
+	Name string `json:"name"`
+	Node string `json:"node,omitempty"`
+	// Reaches is how many endpoints it reaches that the leader does not, and Since is when it
+	// began to.
+	Reaches int       `json:"reaches"`
+	Since   time.Time `json:"since,omitzero"`
+}
+
+// String says how many replicas look, and what they say.
+func (e *Election) String() string {
+	said := fmt.Sprintf("%d", 1+len(e.Replicas))
+	together := e.Node != "" && len(e.Replicas) > 0
+	for _, r := range e.Replicas {
+		if together = together && r.Node == e.Node; r.Reaches > 0 {
+			said += fmt.Sprintf("; %s reaches %d endpoints that the leader does not", r.Name, r.Reaches)
+		}
+	}
+	if together {
+		said += "; all are on node " + e.Node
+	}
+	return said
 }
 
 // Program says which process answers.

@@ -93,16 +93,17 @@ func TestOneWordSaysWhetherSomebodyHasToLook(t *testing.T) {
 		change func(*report.Status, *report.Facts)
 		want   report.Condition
 	}{
-		"nothing wrong":          {func(*report.Status, *report.Facts) {}, report.Healthy},
-		"never read":             {func(s *report.Status, _ *report.Facts) { s.Source.LastSuccess = time.Time{} }, report.Degraded},
-		"the source fails":       {func(s *report.Status, _ *report.Facts) { s.Source.LastErr = boom }, report.Degraded},
-		"the source finds odd":   {func(_ *report.Status, f *report.Facts) { f.Warnings = []string{"odd"} }, report.Degraded},
-		"others publish as well": {func(s *report.Status, _ *report.Facts) { s.State.Beside = []publish.Beside{{Name: "web-1"}} }, report.Degraded},
-		"not written yet":        {func(s *report.Status, _ *report.Facts) { s.Store.Pending = 1 }, report.Degraded},
-		"not written by design":  {func(s *report.Status, f *report.Facts) { s.Store.Pending, f.DryRun = 1, true }, report.Healthy},
-		"cannot be written":      {func(s *report.Status, _ *report.Facts) { s.Store.WriteErr = boom }, report.Failing},
-		"cannot be loaded":       {func(s *report.Status, _ *report.Facts) { s.Store.LoadErr = boom }, report.Failing},
-		"cannot be checked":      {func(s *report.Status, _ *report.Facts) { s.Verdict.Unchecked = 1 }, report.Failing},
+		"nothing wrong":           {func(*report.Status, *report.Facts) {}, report.Healthy},
+		"never read":              {func(s *report.Status, _ *report.Facts) { s.Source.LastSuccess = time.Time{} }, report.Degraded},
+		"the source fails":        {func(s *report.Status, _ *report.Facts) { s.Source.LastErr = boom }, report.Degraded},
+		"the source finds odd":    {func(_ *report.Status, f *report.Facts) { f.Warnings = []string{"odd"} }, report.Degraded},
+		"another replica reaches": {func(s *report.Status, _ *report.Facts) { s.Findings[0].Reason = inventory.ReadyElsewhere }, report.Degraded},
+		"others publish as well":  {func(s *report.Status, _ *report.Facts) { s.State.Beside = []publish.Beside{{Name: "web-1"}} }, report.Degraded},
+		"not written yet":         {func(s *report.Status, _ *report.Facts) { s.Store.Pending = 1 }, report.Degraded},
+		"not written by design":   {func(s *report.Status, f *report.Facts) { s.Store.Pending, f.DryRun = 1, true }, report.Healthy},
+		"cannot be written":       {func(s *report.Status, _ *report.Facts) { s.Store.WriteErr = boom }, report.Failing},
+		"cannot be loaded":        {func(s *report.Status, _ *report.Facts) { s.Store.LoadErr = boom }, report.Failing},
+		"cannot be checked":       {func(s *report.Status, _ *report.Facts) { s.Verdict.Unchecked = 1 }, report.Failing},
 		"a removal is pending": {func(s *report.Status, _ *report.Facts) {
 			s.Verdict.Mode, s.Verdict.Removal = guard.Hold, guard.Removal{Endpoints: 1, Inventories: 1}
 		}, report.Failing},

@@ -1,5 +1,7 @@
 package report
 
+import "slices"
+
 // Answer is something that one replica makes and another hands on.
 type Answer interface {
 	// HandOn notes which replica hands it on. It reports whether it is an answer that the
@@ -34,4 +36,13 @@ func (h *Headline) ByItself(standstill string, leader error) {
 	if leader != nil {
 		h.Summary += ", but its status cannot be read"
 	}
+}
+
+// stamped is the election with times as answers have them.
+func (e Election) stamped() Election {
+	e.Since, e.HandedOver, e.Replicas = stamp(e.Since), stamp(e.HandedOver), slices.Clone(e.Replicas)
+	for i := range e.Replicas {
+		e.Replicas[i].Since = stamp(e.Replicas[i].Since)
+	}
+	return e
 }

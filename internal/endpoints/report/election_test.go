@@ -1,0 +1,22 @@
+package report_test
+
+import (
+	"testing"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
+)
+
+func TestTheElectionSaysHowManyReplicasLook(t *testing.T) {
+	for want, e := range map[string]report.Election{
+		"1": {Node: "a"},
+		"2": {Node: "a", Replicas: []report.Replica{{Name: "pod-2", Node: "b"}}},
+		"3": {Replicas: []report.Replica{{Name: "pod-2"}, {Name: "pod-3"}}},
+		"2; pod-2 reaches 4 endpoints that the leader does not": {Node: "a", Replicas: []report.Replica{{Name: "pod-2", Node: "b", Reaches: 4}}},
+		"2; all are on node a":                                  {Node: "a", Replicas: []report.Replica{{Name: "pod-2", Node: "a"}}},
+		"3; pod-2 reaches 1 endpoints that the leader does not": {Node: "a", Replicas: []report.Replica{{Name: "pod-2", Node: "a", Reaches: 1}, {Name: "pod-3"}}},
+	} {
+		if got := e.String(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
