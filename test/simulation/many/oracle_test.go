@@ -89,7 +89,7 @@ func (w *world) checkKept(of wish, published map[netip.Addr]shown) {
 		if since, is := named[addr]; !is || time.Since(since) < late {
 			continue
 		}
-		if is := published[addr].is; is != inventory.StateReady && !w.mayBeTaken(m, of, published) && !w.local.lately(leavesOut, sentAgain, of.namespace, m.cluster()) {
+		if is := published[addr].is; is != inventory.StateReady && !w.mayBeTaken(m, of, published) && !w.mayBeLeft(m, of, published) && !w.local.lately(leavesOut, sentAgain, of.namespace, m.cluster()) {
 			w.breach("%s of Service %s works, was ready and is %q", m.Name, key, is)
 		}
 	}
@@ -119,6 +119,27 @@ func (w *world) mayBeTaken(m *machine, of wish, published map[netip.Addr]shown) 
 		}
 		return slices.Contains(its, m) && working <= 4
 	})
+}
+
+// mayBeLeft reports whether a hand-over may leave the machine behind with the old pool (201): it works
+// only since the source was truncated, so the new pool has not heard of it, and at least half of what
+// was ready still is.
+func (w *world) mayBeLeft(m *machine, of wish, published map[netip.Addr]shown) bool {
+	c, seen := w.clusters[m.cluster()], w.seen[of.key().String()]
+	wanted := func(pool string) bool { return slices.Contains(w.uses(of), pool) }
+	if time.Since(c.truncated) >= readAgain || m.since.Before(c.lies) || slices.ContainsFunc(seen[m.Addresses[0]].in, wanted) {
+		return false
+	}
+	before, after := 0, 0
+	for addr, s := range seen {
+		if s.is == inventory.StateReady {
+			before++
+			if published[addr].is == inventory.StateReady {
+				after++
+			}
+		}
+	}
+	return 2*after >= before
 }
 
 // truth are the endpoints of a Service: those that are published, and those that its pools have.

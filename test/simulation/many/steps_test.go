@@ -112,6 +112,9 @@ func (w *world) troubleSource(r *rand.Rand) {
 	c := w.clusters[[]string{"blue", "red"}[r.IntN(2)]]
 	c.trouble = []string{sourceFails, sourceHangs, sourceEmpty, sourceTruncated, sourcePanics}[r.IntN(5)]
 	c.until = time.Now().Add(time.Duration(5+r.IntN(60)) * time.Second)
+	if c.trouble == sourceTruncated && time.Since(c.truncated) >= readAgain {
+		c.lies = time.Now()
+	}
 	if c.trouble == sourceTruncated || time.Since(c.truncated) < readAgain { // it may not have been read as a whole since
 		c.truncated = c.until
 	}

@@ -86,8 +86,8 @@ type cluster struct {
 	// trouble is what its source does until a time.
 	trouble string
 	until   time.Time
-	// truncated is until when it was truncated last.
-	truncated time.Time
+	// truncated is until when it was truncated last, lies since when it has been or failed after that.
+	truncated, lies time.Time
 }
 
 // What a source does.
