@@ -20,7 +20,7 @@ import (
 // ionos and once with the inventory script, which runs a real kubectl.
 func TestTheSourceIONOSAndTheScriptYieldTheSameSlice(t *testing.T) {
 	netns.Require(t)
-	const datacenter, token = "8feda53f-15f0-447f-badf-ebe32dad2fc0", "canary-token-5e1f"
+	const token = "canary-token-5e1f"
 	w := newWorld(t, controlplane.Start(t, controlplane.Options{}), "client-go")
 	r := newRemote(t, w.cp, w)
 	api := ionostest.New(ionostest.Options{Datacenter: datacenter, LAN: 2})
