@@ -85,7 +85,7 @@ func (s *Server) beginOnce() {
 	if o == nil || now == nil {
 		return
 	}
-	o.quiet = s.set.Idle()
+	o.quiet = false
 	if done := s.settledGroups(now); done < len(now.keys) {
 		o.tell("checking the endpoints", done, len(now.keys))
 		return
@@ -94,6 +94,7 @@ func (s *Server) beginOnce() {
 	for key, g := range s.groups.running {
 		g.release(s, key)
 	}
+	o.quiet = s.set.Idle() // after that: what they lead to is part of this plan, or there is another one
 }
 
 // endOnce ends a single run where all has settled, or nothing can be known.
