@@ -13,12 +13,9 @@ import (
 // elsewhere reports whether another replica has answered the silence of now with a connection.
 func (r *row) elsewhere() bool { return r.silent() && r.streak.Unconnected.Elsewhere > 0 }
 
-// asks reports whether other replicas are asked about the address: its newest failure had no
-// connection and has no answer.
-func (r *row) asks() bool {
-	u := r.streak.Unconnected
-	return r.next.Serves() && r.streak.Last.NoConnection && u.Failures > u.Elsewhere
-}
+// unreached reports whether the newest check of a published endpoint that is not down got no
+// connection. Other replicas are asked about it, unless they have answered this failure.
+func (r *row) unreached() bool { return r.next.Serves() && r.streak.Last.NoConnection }
 
 // awaitsAnswer reports whether the only failure that counts, which may be enough to take the
 // address down, is so new that an answer of another replica may still come.

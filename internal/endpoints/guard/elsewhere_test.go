@@ -51,6 +51,9 @@ func TestContract239SilenceTakesDownWhatNoReplicaReaches(t *testing.T) {
 		if got := l.asks(); got != "" { // nothing is asked twice
 			t.Fatalf("got the questions %q after the answers, want none", got)
 		}
+		if got := len(l.verdict.Answered); got != 3 { // what says for how long another replica has reached more (contract 241)
+			t.Fatalf("got %d answered questions, want 3", got)
+		}
 	}
 	l.want(ready("a b c d e f"))
 	l.wantMode("Publish")

@@ -142,7 +142,9 @@ type Verdict struct {
 	// Asks are the published endpoints that this process does not reach, at most MaxAsks of each
 	// family, sorted; Elsewhere is how many are ready because another replica reaches them, and
 	// Replica which.
-	Asks      []Ask
+	Asks []Ask
+	// Answered are those whose newest failure another replica has answered, at most as many.
+	Answered  []Ask
 	Elsewhere int
 	Replica   string
 	// Accepted are the endpoints whose removal by rejected inventories this
@@ -229,6 +231,7 @@ func (v *Verdict) add(f family, r ruling) {
 	}
 	v.Members = joined(v.Members, r.Members)
 	v.Decisions, v.Watch = joined(v.Decisions, r.Decisions), joined(v.Watch, r.Watch)
+	v.Answered = joined(v.Answered, r.Answered)
 	v.Asks, v.Elsewhere, v.Replica = joined(v.Asks, r.Asks), v.Elsewhere+r.Elsewhere, cmp.Or(v.Replica, r.Replica)
 	v.accept(r)
 	v.Unchecked += r.Unchecked

@@ -69,6 +69,17 @@ func countJoining(rows []row) int {
 	return n
 }
 
+// ask adds an address that this process does not reach.
+func (r *ruling) ask(row *row, w *world) {
+	list := &r.Asks
+	if row.streak.Unconnected.Failures <= row.streak.Unconnected.Elsewhere {
+		list = &r.Answered
+	}
+	if len(*list) < MaxAsks {
+		*list = append(*list, Ask{Address: row.address, At: row.streak.Last.At, Failures: row.streak.Unconnected.Failures, Urgent: row.urgent(w)})
+	}
+}
+
 // take adds what was decided of one address.
 func (r *ruling) take(row *row, p *pool, w *world) {
 	if row.next != inventory.Absent {
@@ -81,9 +92,8 @@ func (r *ruling) take(row *row, p *pool, w *world) {
 			r.Unchecked++
 		}
 	}
-	if row.asks() && len(r.Asks) < MaxAsks {
-		last := row.streak.Last
-		r.Asks = append(r.Asks, Ask{Address: row.address, At: last.At, Failures: row.streak.Unconnected.Failures, Urgent: row.urgent(w)})
+	if row.unreached() {
+		r.ask(row, w)
 	}
 	d := row.decision(p, w)
 	if r.Decisions = append(r.Decisions, d); d.Reason == inventory.ReadyElsewhere {

@@ -58,9 +58,18 @@ type Asker struct {
 // asked is an endpoint that is asked about.
 type asked struct {
 	target
-	// first is the number of the first question, and desks how many ask.
-	first int64
-	desks int
+	// first is the number of the first question, reached of the last one that a replica
+	// answered with a connection, and desks how many ask.
+	first, reached int64
+	desks          int
+}
+
+// answered is 1 where a replica answered the newest question with a connection, else 0.
+func (of *asked) answered() int {
+	if of.reached >= of.Number {
+		return 1
+	}
+	return 0
 }
 
 // New returns an Asker. Run makes it hear.
@@ -90,10 +99,11 @@ func (a *Asker) set(d *Desk) {
 }
 
 // ask asks about an endpoint, unless that was done for this failure, and reports whether the
-// question cannot wait: one about an endpoint that was not asked about cannot.
+// question cannot wait: one about an endpoint of which no other waits for an answer cannot.
 func (a *Asker) ask(d *Desk, ask guard.Ask) bool {
 	i, endpoint := d.inquiries[ask.Address], netip.AddrPortFrom(ask.Address, d.port)
 	known := i != nil
+	waits := known && len(i.waiting) > 0
 	if known && i.failure.Equal(ask.At) {
 		return false
 	}
@@ -110,7 +120,7 @@ func (a *Asker) ask(d *Desk, ask guard.Ask) bool {
 	}
 	of.Number, of.Timeout = a.number, max(of.Timeout, d.timeout.Milliseconds())
 	i.add(ask, a.number)
-	return ask.Urgent || !known
+	return ask.Urgent || !waits
 }
 
 // withdraw asks no more about an address for a desk.
@@ -124,10 +134,12 @@ func (a *Asker) withdraw(d *Desk, address netip.Addr) {
 	delete(a.asked, endpoint)
 }
 
-// write leaves the question for the standbys: the endpoints that are asked about for longest
-// where there are too many, and what is compared.
+// write leaves the question for the standbys, and what is compared. Where there are too many
+// endpoints, it names those without an answer, and those that are asked about for longest.
 func (a *Asker) write(now bool) {
-	all := slices.SortedFunc(maps.Values(a.asked), func(a, b *asked) int { return cmp.Compare(a.first, b.first) })
+	all := slices.SortedFunc(maps.Values(a.asked), func(a, b *asked) int {
+		return cmp.Or(cmp.Compare(a.answered(), b.answered()), cmp.Compare(a.first, b.first))
+	})
 	q := question{Version: protocol}
 	for _, of := range all[:min(len(all), MaxTargets)] {
 		q.Targets = append(q.Targets, of.target)
@@ -160,6 +172,9 @@ func (a *Asker) hear(lines map[string]string) {
 		}
 		a.lines[line.Replica] = line
 		for _, r := range line.Reached {
+			if of := a.asked[r.Endpoint]; of != nil {
+				of.reached = max(of.reached, r.Number)
+			}
 			a.answer(r, (*Desk).reached, line.Replica)
 		}
 		for _, m := range line.Missed {

@@ -82,7 +82,7 @@ func (l *loop) pass() {
 	}
 	l.verdict, l.judged = &verdict, now
 	l.watch()
-	l.desk.Set(verdict.Asks)
+	l.desk.Set(slices.Concat(verdict.Asks, verdict.Answered))
 	l.trouble.shown = nil
 	l.tell(Outcome{Passed: true})
 	l.trouble = trouble{}
