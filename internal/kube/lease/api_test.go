@@ -148,7 +148,10 @@ func (a *api) serve(r *http.Request, verb string) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.swallows != nil && a.swallows(lease) {
+	a.mu.Lock()
+	swallows := a.swallows
+	a.mu.Unlock()
+	if swallows != nil && swallows(lease) {
 		<-r.Context().Done()
 		return nil, r.Context().Err()
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -277,13 +278,15 @@ func TestContract29ANoteWithoutAnAnswerCostsNoRenewal(t *testing.T) {
 func TestContract29ANoteThatIsSwallowedCostsNoRenewal(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		a, leader, standby := lead(t)
+		a.mu.Lock()
 		a.swallows = func(l *coordinationv1.Lease) bool { return l.Annotations[noteAnnotation] != "" }
-		updates := 0
+		a.mu.Unlock()
+		var updates atomic.Int32
 		leader.client.set(func(verb string) outcome {
 			if verb == "update" {
-				updates++
+				updates.Add(1)
 			}
-			if updates == 2 {
+			if updates.Load() == 2 {
 				return refused
 			}
 			return served
