@@ -21,7 +21,7 @@ type Leader struct {
 	// Load fills in the default.
 	Namespace string `envconfig:"LEADER_ELECTION_NAMESPACE" format:"dns-label" fallback:"target namespace" desc:"namespace of the lease"`
 	Name      string `envconfig:"LEADER_ELECTION_NAME" default:"ionos-endpointslice-controller" format:"dns-subdomain" desc:"name of the lease"`
-	NodeName  string `envconfig:"NODE_NAME" desc:"name of the node that this replica runs on; check warns where all replicas are on one"`
+	NodeName  string `envconfig:"NODE_NAME" desc:"name of the node that this replica runs on; status says where all replicas are on one"`
 }
 
 // Listen is where we are listening, by default on this machine only.
