@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/time/rate"
 	coordinationv1 "k8s.io/api/coordination/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
@@ -110,6 +111,8 @@ type Elector struct {
 	renewed stopwatch
 	// listening is where this process answers the other replicas, if it does.
 	listening netip.AddrPort
+	// notes are how many may be written.
+	notes *rate.Limiter
 	// note is what the Lease is to tell the standbys.
 	note string
 	// stop ends the work while there is some, and successor is to hold the Lease then.
@@ -139,7 +142,7 @@ func New(opts Options) (*Elector, error) {
 	}
 	return &Elector{
 		leases: leases{client, opts.Namespace, opts.Name}, replies: leases{client, opts.Namespace, opts.Name + RepliesSuffix},
-		opts: opts, news: make(chan struct{}, 1), state: State{Enabled: true, Since: time.Now()},
+		opts: opts, news: make(chan struct{}, 1), notes: rate.NewLimiter(rate.Every(notePace), notesAtOnce-1), state: State{Enabled: true, Since: time.Now()},
 	}, nil
 }
 

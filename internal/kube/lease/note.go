@@ -19,12 +19,12 @@ const noteAnnotation = "endpoints.ablmnzde.github.io/note"
 const (
 	// MostNote is how many bytes a note has at most. The annotations of an object have 256 KiB.
 	MostNote = 64 << 10
-	// notePace is the least time between two writes for notes.
-	notePace = 100 * time.Millisecond
+	// notePace is the least time between two writes for notes, but for a few at once.
+	notePace, notesAtOnce = 100 * time.Millisecond, 5
 )
 
-// Note says what the Lease tells the standbys while this process leads: at once, but not
-// sooner than 100 ms after the note before. An empty text removes the note, and so does one
+// Note says what the Lease tells the standbys while this process leads: at once, but for
+// long no more than ten notes a second, after five at once. An empty text removes the note, and so does one
 // that is longer than MostNote. A note that cannot be written waits for a renewal that can.
 func (e *Elector) Note(text string) { e.setNote(text, true) }
 
@@ -98,7 +98,7 @@ func (e *Elector) schedule(before schedule, pause time.Duration, noted bool) sch
 		after.news = nil
 	}
 	if noted {
-		after.quiet = notePace
+		after.quiet = e.notes.Reserve().Delay()
 	}
 	return after
 }
