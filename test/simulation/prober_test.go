@@ -39,7 +39,7 @@ func (p prober) Check(ctx context.Context, a netip.Addr) inventory.Result {
 		result.Reason = inventory.ProbeRefused
 	case inventory.Silent:
 		result.Reason = inventory.ProbeTimeout
-	case inventory.LocalError:
+	case inventory.LocalError, inventory.Elsewhere:
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -335,7 +335,7 @@ func (p *process) endCheck(a netip.Addr, outcome inventory.Outcome, sent time.Ti
 		p.silentSince[a] = time.Now()
 	}
 	switch outcome {
-	case inventory.LocalError:
+	case inventory.LocalError, inventory.Elsewhere:
 		return
 	case inventory.Pass:
 		p.countedAt[a] = sent

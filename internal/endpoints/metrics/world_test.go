@@ -151,7 +151,7 @@ func (c checker) Check(ctx context.Context, addr netip.Addr) inventory.Result {
 		r.Reason = inventory.ProbeRefused
 	case inventory.Silent:
 		r.Reason = inventory.ProbeTimeout
-	case inventory.LocalError:
+	case inventory.LocalError, inventory.Elsewhere:
 	}
 	timer := time.NewTimer(takes)
 	defer timer.Stop()
