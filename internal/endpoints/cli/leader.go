@@ -73,7 +73,7 @@ func (l *leadership) meet(c settings.Config, log *slog.Logger) {
 	})
 	reachable := filter.Rules{Subnets: subnetsToTry(c), AllowLoopback: c.Store.Kind == settings.StoreMemory}
 	l.answerer = peers.NewAnswerer(peers.AnswererOptions{
-		Replica: l.name, Identity: l.identity, Reply: l.elector.Reply, Failed: tellAnswers(log),
+		Replica: l.name, Identity: l.identity, Node: c.Leader.NodeName, Reply: l.elector.Reply, Failed: tellAnswers(log),
 		Allowed: func(address netip.Addr) bool {
 			reason, _ := reachable.Check(address)
 			return reason == ""

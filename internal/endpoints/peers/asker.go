@@ -141,10 +141,10 @@ func (a *Asker) write(now bool) {
 		return cmp.Or(cmp.Compare(a.answered(), b.answered()), cmp.Compare(a.first, b.first))
 	})
 	q := question{Version: protocol}
-	for _, of := range all[:min(len(all), MaxTargets)] {
+	for _, of := range all[:min(len(all), MaxTargets-len(a.rivals.compared))] {
 		q.Targets = append(q.Targets, of.target)
 	}
-	q.Targets = append(q.Targets, a.rivals.compared[:min(len(a.rivals.compared), MaxTargets-len(q.Targets))]...)
+	q.Targets = append(q.Targets, a.rivals.compared...)
 	note := ""
 	if len(q.Targets) > 0 {
 		note = encode(q)

@@ -12,6 +12,9 @@ const (
 	// (contract 241).
 	handOverAfter = time.Minute
 	seldomest     = 10 * time.Minute
+	// leastCompared is how much of what the leader reaches a comparison has room for, however
+	// much is asked.
+	leastCompared = 64
 	// compareAgain is how long after a comparison that found no replica the next begins.
 	compareAgain = 10 * time.Second
 )
@@ -117,7 +120,7 @@ func (l Line) reaches(targets []target) bool {
 
 // begin asks the rivals about what the leader reaches, as much of it as there is room for.
 func (v *rivals) begin(a *Asker, now time.Time) {
-	longest, room := int64(0), max(0, MaxTargets-len(a.asked))
+	longest, room := int64(0), max(leastCompared, MaxTargets-len(a.asked))
 	v.before = a.number
 	for _, of := range a.asked { // once more, for the line of a replica that is gone stays as it was
 		a.number++

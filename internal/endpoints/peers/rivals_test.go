@@ -88,6 +88,29 @@ func TestContract241TheLeaseMovesToTheReplicaThatReachesMore(t *testing.T) {
 	}
 }
 
+// However much is asked, there is room to compare what the leader reaches.
+func TestContract241ManyQuestionsLeaveRoomToCompare(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		leaders := func(a netip.Addr) bool { return !a.Less(address(300)) }
+		w.standby("b", func(a netip.Addr) time.Duration {
+			if leaders(a) {
+				return 0
+			}
+			return time.Millisecond
+		})
+		d := w.asker.Join(port, timeout)
+		defer d.Close()
+		var all []netip.Addr
+		for n := range 400 {
+			all = append(all, address(n))
+		}
+		if got, _ := w.leads(d, 3*time.Minute, leaders, all...); got != "" {
+			t.Errorf("got successor %q, which does not reach what the leader reaches", got)
+		}
+	})
+}
+
 // A minute is one without a break.
 func TestContract241WhatTheLeaderReachesAgainBeginsAnew(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
