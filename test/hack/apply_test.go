@@ -51,7 +51,7 @@ func appliesInOrder(t *testing.T, w *world) {
 	w.unchanged(t, "dry run")
 	w.script("apply-order.sh", "--timeout", "1", dir).run(t).want(1, "the rollout did not end within 1 s")
 	want := []string{
-		"serviceaccounts", "roles", "rolebindings", "roles", "rolebindings", "secrets", "secrets", "configmaps", "services", "deployments",
+		"serviceaccounts", "roles", "rolebindings", "roles", "rolebindings", "leases", "secrets", "secrets", "configmaps", "services", "deployments",
 	}
 	var got []string
 	for _, write := range w.writes() {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -64,12 +65,12 @@ func TestContract239ADeadEndpointIsMissed(t *testing.T) {
 func TestContract239AnAnswerIsForTheFailuresBeforeTheQuestion(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		slow := true
+		var gone atomic.Bool
 		w.standby("b", func(netip.Addr) time.Duration {
-			if slow {
-				return 200 * time.Millisecond
+			if gone.Load() {
+				return 0
 			}
-			return 0
+			return 200 * time.Millisecond
 		})
 		d := w.asker.Join(port, timeout)
 		defer d.Close()
@@ -79,7 +80,7 @@ func TestContract239AnAnswerIsForTheFailuresBeforeTheQuestion(t *testing.T) {
 		second := fails(2, address(1))
 		d.Set([]guard.Ask{second})
 		time.Sleep(50 * time.Millisecond)
-		slow = false // the try under way succeeds, the one for the second question does not
+		gone.Store(true) // the try under way succeeds, the one for the second question does not
 		got := answers(d, time.Minute)
 		if len(got) != 1 || got[0].Failures != 1 || !got[0].At.Equal(first.At) {
 			t.Errorf("got %+v, want an answer to the first failure", got)
@@ -95,9 +96,9 @@ func TestContract239AnAnswerIsForTheFailuresBeforeTheQuestion(t *testing.T) {
 func TestContract239AStandbyTriesForAQuarterAndThenForTheWholeTimeout(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		tries := 0
+		var tries atomic.Int32
 		w.standby("b", func(netip.Addr) time.Duration {
-			if tries++; tries == 1 {
+			if tries.Add(1) == 1 {
 				return 0
 			}
 			return time.Millisecond
