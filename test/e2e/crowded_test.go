@@ -37,6 +37,9 @@ func TestContract224ANamespaceIsCrowdedAtARestart(t *testing.T) {
 	p.large("large", 100, map[string]string{"endpoints.ablmnzde.github.io/pool": "green"})
 	d := p.start()
 	p.wantStates("large", "green", p.green)
+	for _, service := range []string{"web", "both"} { // so that a restart has nothing to write of them
+		p.wantStates(service, "blue", p.nodes)
+	}
 	d.stop()
 	for i := range 100 {
 		p.large(fmt.Sprintf("other-%d", i), 99, nil)
