@@ -43,3 +43,6 @@ func Checking(c settings.Config, pool *v1alpha1.EndpointPool, check assign.Check
 
 // FirstLabels is exported for more labels than a test gives to namespaces.
 var FirstLabels = firstLabels
+
+// SubnetsToTry is exported for contract 243.
+var SubnetsToTry = subnetsToTry

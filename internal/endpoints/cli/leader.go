@@ -64,7 +64,12 @@ func newLeadership(c settings.Config, dryRun bool, log *slog.Logger, m *metrics.
 // meet makes what replicas ask and answer each other.
 func (l *leadership) meet(c settings.Config, log *slog.Logger) {
 	l.asker = peers.New(peers.Options{
-		Identity: l.identity, Note: l.elector.Note, NoteLater: l.elector.NoteLater, Replies: func(ctx context.Context, each func(map[string]string)) { _ = l.elector.Replies(ctx, each) }, Read: l.elector.ReadReplies,
+		Identity: l.identity, Note: l.elector.Note, NoteLater: l.elector.NoteLater, Read: l.elector.ReadReplies,
+		Replies: func(ctx context.Context, each func(map[string]string)) {
+			if err := l.elector.Replies(ctx, each); err != nil {
+				log.Warn("cannot read which endpoints other replicas reach, so silence counts as with one replica", "error", err)
+			}
+		},
 		HandOver: func(identity string) {
 			log.Warn("another replica reaches endpoints that this one does not reach, and all that it reaches: it gets the lease", "successor", identity)
 			l.elector.HandOver(identity)

@@ -66,7 +66,7 @@ func YAML(document any) ([]byte, error) {
 	return yaml.JSONToYAML(data)
 }
 
-// JSON writes a document without its status, which nobody gives.
+// JSON writes a document without its status, which is no part of what is asked for.
 func JSON(document any) ([]byte, error) {
 	data, err := json.Marshal(document)
 	if err != nil {

@@ -42,7 +42,7 @@ func (r *row) failedAt() time.Time {
 
 // assessCutOff says what silence means while the prober is presumed cut off. Where another replica
 // answers, an address goes down after Fall failures if since the first of them that replica missed
-// it, and all others have answered. Until then, and where nobody answers, it stays.
+// it, and all others have answered. Until then, and where no replica answers, it stays.
 func (r *row) assessCutOff(w *world) condition {
 	switch {
 	case r.fails() == 0, !w.answered.lately(w):

@@ -71,7 +71,7 @@ func TestContract240WhatIsSilentForLongStaysDown(t *testing.T) {
 func TestContract239FailuresThatDoNotCountBeginNothing(t *testing.T) {
 	l := running(t, "a b c")
 	l.now = l.now.Add(2 * time.Second)
-	l.lose("a b c") // cut off, and nobody answers: these do not count
+	l.lose("a b c") // cut off, and no replica answers: these do not count
 	l.now = l.now.Add(2 * time.Second)
 	l.lose("b c")
 	l.elsewhere("b c")

@@ -11,7 +11,7 @@ import (
 )
 
 // Desk is where one loop asks, about endpoints that it checks at one port. A nil Desk asks
-// nobody. Its methods are for one goroutine.
+// no replica. Its methods are for one goroutine.
 type Desk struct {
 	asker   *Asker
 	port    uint16

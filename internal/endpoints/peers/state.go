@@ -8,13 +8,9 @@ import (
 
 // State is what a leader knows of the other replicas.
 type State struct {
-	// Replicas are those that stand by for this leader, sorted by name, as of Looked; zero
-	// where nobody asked yet.
+	// Replicas are those that stand by for this leader, sorted by name, as far as they were
+	// read.
 	Replicas []Replica
-	Looked   time.Time
-	// Asked is how many endpoints are asked about, Waiting how many of them there is no room
-	// for.
-	Asked, Waiting int
 	// HandedOver is when the Lease was last given to another replica for what it reaches; zero
 	// where it never was.
 	HandedOver time.Time
@@ -37,7 +33,7 @@ func (a *Asker) State() State {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	s := State{Looked: a.looked, Asked: len(a.asked), Waiting: max(0, len(a.asked)-MaxTargets), HandedOver: a.opts.HandedOver()}
+	s := State{HandedOver: a.opts.HandedOver()}
 	for name, line := range a.lines {
 		s.Replicas = append(s.Replicas, Replica{Name: name, Node: line.Node, Reaches: a.ahead(name), Since: a.rivals.since[name]})
 	}

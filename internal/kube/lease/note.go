@@ -23,9 +23,9 @@ const (
 	notePace, notesAtOnce = 100 * time.Millisecond, 5
 )
 
-// Note says what the Lease tells the standbys while this process leads: at once, but for
-// long no more than ten notes a second, after five at once. An empty text removes the note, and so does one
-// that is longer than MostNote. A note that cannot be written waits for a renewal that can.
+// Note says what the Lease tells the standbys while this process leads: at once, but no more
+// than ten notes a second after the first five. An empty text removes the note, and so does
+// one that is longer than MostNote. A note that cannot be written waits for a renewal that can.
 func (e *Elector) Note(text string) { e.setNote(text, true) }
 
 // NoteLater is Note with the next renewal.
