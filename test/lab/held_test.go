@@ -50,18 +50,36 @@ func (c *cost) fact(name string) traffic.Fact {
 // once, one machine is silent.
 type costs struct{ refused, half, silent cost }
 
-// heldDeaths compares deaths with connections held and without. In the short form
-// both targets share a kube-proxy at the same time, which writes its rules once a
-// second at most; so only what is in the slices is compared.
+// way is how a target sees deaths: with connections held or without, by one replica or by two.
+type way struct{ held, replicas bool }
+
+// ways are all of them.
+var ways = map[string]way{"without": {}, "held": {held: true}, "replicas": {replicas: true}, "held replicas": {held: true, replicas: true}}
+
+// target makes one with six workers that sees deaths in that way.
+func (w way) target(t *testing.T, world *lab.World) *lab.Target {
+	options := lab.Options{Workers: 6}
+	if w.held {
+		options.Env = holding
+	}
+	if !w.replicas {
+		return world.Target(t, options)
+	}
+	x, _, _ := world.Replicas(t, options)
+	return x
+}
+
+// heldDeaths compares deaths with connections held and without, and of each with one replica
+// and with two, which see the same. In the short form all targets share a kube-proxy at the
+// same time, which writes its rules once a second at most; so only what is in the slices is
+// compared.
 func heldDeaths(t *testing.T, w *lab.World, random *rand.Rand) {
-	all := map[bool]*costs{true: {}, false: {}}
+	all := map[way]*costs{}
 	var mu sync.Mutex // random
 	t.Run("both", func(t *testing.T) {
-		for held, costs := range all {
-			name, env := "without", map[string]string(nil)
-			if held {
-				name, env = "held", holding
-			}
+		for name, way := range ways {
+			costs := &costs{}
+			all[way] = costs
 			t.Run(name, func(t *testing.T) {
 				if !long() {
 					t.Parallel()
@@ -69,26 +87,47 @@ func heldDeaths(t *testing.T, w *lab.World, random *rand.Rand) {
 				mu.Lock()
 				own := rand.New(rand.NewPCG(random.Uint64(), 0))
 				mu.Unlock()
-				costs.die(t, w.Target(t, lab.Options{Workers: 6, Env: env}), own, held)
+				costs.die(t, way.target(t, w), own, way)
 			})
 		}
 	})
 	if t.Failed() {
 		return
 	}
-	held, without := all[true].crashes(), all[false].crashes()
-	if len(held) == 0 || len(without) == 0 {
-		return // -run left one of them out
+	if slower := ratio(all[way{}], all[way{held: true}], (*costs).crashes); slower > 0 && slower <= 1 {
+		t.Errorf("crashes were published as late with connections held: %.2f times without", slower)
 	}
-	if got, want := mean(held), mean(without); got >= want {
-		t.Errorf("got a mean of %v until a crash was published with connections held and %v without, want it faster", got, want)
+	for _, held := range []bool{false, true} {
+		one, two := all[way{held: held}], all[way{held: held, replicas: true}]
+		for what, times := range map[string]func(*costs) []time.Duration{"crashes": (*costs).crashes, "silence": (*costs).silences} {
+			got := ratio(two, one, times)
+			t.Logf("%s, held %v: with two replicas %.2f times as late as with one", what, held, got)
+			if long() && got > replicasBound {
+				t.Errorf("%s, held %v: with two replicas %.2f times as late as with one, want %v at most", what, held, got, replicasBound)
+			}
+		}
 	}
+}
+
+// replicasBound is how much later a death may be published by two replicas than by one. A few
+// deaths say nothing: when a check looks next decides.
+const replicasBound = 1.05
+
+// ratio compares the means of times of two ways, 0 where -run left one of them out.
+func ratio(a, b *costs, times func(*costs) []time.Duration) float64 {
+	if len(times(a)) == 0 || len(times(b)) == 0 {
+		return 0
+	}
+	return mean(times(a)).Seconds() / mean(times(b)).Seconds()
 }
 
 // crashes is after how long each crash was published: of one backend and of half.
 func (c *costs) crashes() []time.Duration {
 	return append(slices.Clone(c.refused.slices), c.half.slices...)
 }
+
+// silences is after how long each silence was published.
+func (c *costs) silences() []time.Duration { return c.silent.slices }
 
 // mean is the mean of some times. A few crashes are too few for a median of each kind:
 // without held connections one may be found as early by luck.
@@ -101,7 +140,8 @@ func mean(times []time.Duration) time.Duration {
 }
 
 // die lets workers die in each way and reports what it cost.
-func (c *costs) die(t *testing.T, x *lab.Target, random *rand.Rand, held bool) {
+func (c *costs) die(t *testing.T, x *lab.Target, random *rand.Rand, how way) {
+	held := how.held
 	singles, halves, silences := 4, 2, 0
 	if held {
 		silences = 1 // a held connection does not report it any earlier
@@ -109,7 +149,7 @@ func (c *costs) die(t *testing.T, x *lab.Target, random *rand.Rand, held bool) {
 	if long() {
 		singles, halves, silences = 20, 20, 20
 	}
-	x.Begin(300)
+	x.Begin(150)
 	if held {
 		x.AwaitHeld()
 	}
@@ -149,6 +189,9 @@ func (c *costs) die(t *testing.T, x *lab.Target, random *rand.Rand, held bool) {
 	name, text := "crash/without held connections", "backends crash one by one and half at once, a machine falls silent"
 	if held {
 		name, text = "crash/held connections", "the same with HEALTH_CHECK_HOLD_CONNECTION"
+	}
+	if how.replicas {
+		name, text = name+", two replicas", text+", with two replicas"
 	}
 	x.Report(name, text, facts...)
 }
