@@ -148,3 +148,22 @@ func TestContract222ACopyIsNoLoss(t *testing.T) {
 	s.load()
 	s.wantTaken()
 }
+
+// TestContract222ARefusalIsForgottenWhenTheSliceIsAsItShouldBe: what is decided later is
+// written as after no refusal, in the order of a move.
+func TestContract222ARefusalIsForgottenWhenTheSliceIsAsItShouldBe(t *testing.T) {
+	known := []string{"s1: a=ready b=ready", "s2: c=ready d=ready"}
+	s := newScene(t, 0, known...)
+	s.want("s1:", "s2: b=ready c=ready")
+	s.wantTaken("s2")
+	s.fail(errForbidden, "s2")
+	s.load()
+	s.want(known...)
+	s.pass(time.Minute)
+	s.load()
+	s.wantTaken()
+	s.want("s1:", "s2: b=ready c=ready")
+	s.wantTaken("s2")
+	s.land("s2")
+	s.wantTaken("s1")
+}
