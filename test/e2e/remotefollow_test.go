@@ -29,6 +29,7 @@ func TestContract234To236TheRemoteServiceIsFollowed(t *testing.T) {
 	r.env["REMOTE_SERVICE"], r.env["DRAIN_PERIOD"] = "far/web", "5s"
 	s := newSurfaces(r.start())
 	r.wantPublished(r.all()[:2])
+	aChangeIsFollowedAtOnce(t, r)
 	aPodMoves(t, r)
 	both := r.all()[1:]
 	isTold(t, r, s, "no node is named", "PlacementRejected", both, func() { r.place() })
