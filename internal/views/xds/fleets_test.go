@@ -16,6 +16,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
@@ -44,7 +45,7 @@ func (s *said) logged(o *xds.Options) { o.Logger = slog.New(slog.NewTextHandler(
 
 // object says that a fleet leads a port to the Service web.
 func object(port uint16) xds.Object {
-	l := envoyconfig.Listener{Address: netip.IPv4Unspecified(), Port: port, Protocol: envoyconfig.HTTP}
+	l := envoyconfig.Listener{Address: netip.IPv4Unspecified(), Port: port, Protocol: v1alpha1.ListenerHTTP}
 	l.Service.Namespace, l.Service.Name = "shop", "web"
 	return xds.Object{Traffic: envoyconfig.Traffic{Listeners: []envoyconfig.Listener{l}}}
 }

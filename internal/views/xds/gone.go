@@ -34,17 +34,13 @@ func (f *Fleets) forget(all map[string]envoyconfig.Traffic, now time.Time) {
 			f.gone[name] = now
 		}
 	}
-	size := func(name string) int {
-		traffic := all[name]
-		return traffic.Size()
-	}
 	kept := 0
 	for name := range f.gone {
-		kept += size(name)
+		kept += all[name].Size()
 	}
 	for len(f.gone) > mostGone || kept > mostGoneBytes {
 		oldest := slices.MinFunc(slices.Collect(maps.Keys(f.gone)), func(a, b string) int { return f.gone[a].Compare(f.gone[b]) })
-		kept -= size(oldest)
+		kept -= all[oldest].Size()
 		drop(oldest)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
@@ -33,7 +34,7 @@ func leading(t *testing.T, c *cluster, all ...envoyconfig.Listener) (*server, *x
 
 func to(service string, port int32) envoyconfig.Listener {
 	namespace, name, _ := strings.Cut(service, "/")
-	return envoyconfig.Listener{Port: 8080, Protocol: envoyconfig.HTTP, Service: join.Key{Namespace: namespace, Name: name}, ServicePort: port}
+	return envoyconfig.Listener{Port: 8080, Protocol: v1alpha1.ListenerHTTP, Service: join.Key{Namespace: namespace, Name: name}, ServicePort: port}
 }
 
 func TestContract152AListenerThatLeadsNowhereIsNamedWithTheRemedy(t *testing.T) {
@@ -52,7 +53,7 @@ func TestContract152AListenerThatLeadsNowhereIsNamedWithTheRemedy(t *testing.T) 
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "https", Port: 443, AppProtocol: ptr.To("https")}}},
 	})
 	tcp := to("shop/hidden", 0)
-	tcp.Protocol = envoyconfig.TCP
+	tcp.Protocol = v1alpha1.ListenerTCP
 	for name, one := range map[string]struct {
 		listener     envoyconfig.Listener
 		reason, text string
@@ -103,7 +104,7 @@ func TestContract152OfAnotherNamespaceTheWordsAreTheSame(t *testing.T) {
 func TestContract152TheFirstFiveAreNamed(t *testing.T) {
 	c := newCluster(t)
 	c.service("shop", "web", port("http", 80))
-	l := envoyconfig.Listener{Port: 8443, Protocol: envoyconfig.HTTP}
+	l := envoyconfig.Listener{Port: 8443, Protocol: v1alpha1.ListenerHTTP}
 	for i := range 9 {
 		l.Routes = append(l.Routes, envoyconfig.Route{Prefix: fmt.Sprintf("/%d", i), Service: join.Key{Namespace: "shop", Name: []string{"web", "gone"}[min(1, i%4)]}})
 	}

@@ -60,7 +60,7 @@ func bootstrap(e *v1alpha1.Envoy, s Settings) (files map[string]string, hash str
 	}
 	files[FileOf(hash)] = files[envoyconfig.BootstrapFile]
 	for _, secret := range secrets(e) {
-		text, err := envoyconfig.PodSecret(secret)
+		text, err := envoyconfig.ListenerSecret(secret, envoyconfig.PodSecretFolder(secret))
 		if err != nil {
 			return nil, "", fmt.Errorf("make the file of Secret %s: %w", secret, err)
 		}

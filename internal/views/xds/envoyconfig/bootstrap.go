@@ -67,7 +67,7 @@ func (b Bootstrap) Files() (map[string][]byte, error) {
 	}
 	messages := map[string]proto.Message{BootstrapFile: b.message()}
 	if b.CertificateFolder != "" {
-		messages[CertificateFile], messages[AuthorityFile] = b.certificate(), b.authority()
+		messages[CertificateFile], messages[AuthorityFile] = certificate(ownSecret, b.CertificateFolder), b.authority()
 	}
 	files := make(map[string][]byte, len(messages))
 	for name, message := range messages {

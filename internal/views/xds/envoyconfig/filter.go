@@ -11,6 +11,8 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/wrapperspb"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 )
 
 func yes() *wrapperspb.BoolValue { return wrapperspb.Bool(true) }
@@ -38,21 +40,10 @@ func (l *Listener) proxy(cluster string, s Settings) *tcpv3.TcpProxy {
 	}
 }
 
-// AccessLog says which requests and connections have a line in the output of a proxy.
-type AccessLog string
-
-// The access logs.
-const (
-	// LogFailures is for those that went wrong in the proxy: a request that was lost has
-	// a line, and the others cost nothing.
-	LogFailures AccessLog = "Failures"
-	LogAll      AccessLog = "All"
-	LogNone     AccessLog = "None"
-)
-
-// accessLog writes lines of JSON.
-func accessLog(fields map[string]string, which AccessLog) []*accesslogv3.AccessLog {
-	if which == LogNone {
+// accessLog writes lines of JSON. Failures, the default, are those that went wrong in the
+// proxy: a request that was lost has a line, and the others cost nothing.
+func accessLog(fields map[string]string, which v1alpha1.AccessLog) []*accesslogv3.AccessLog {
+	if which == v1alpha1.AccessLogNone {
 		return nil
 	}
 	format := &structpb.Struct{Fields: make(map[string]*structpb.Value, len(fields))}
@@ -69,7 +60,7 @@ func accessLog(fields map[string]string, which AccessLog) []*accesslogv3.AccessL
 		Name:       "envoy.access_loggers.stdout",
 		ConfigType: &accesslogv3.AccessLog_TypedConfig{TypedConfig: packed(log)},
 	}
-	if which != LogAll {
+	if which != v1alpha1.AccessLogAll {
 		one.Filter = &accesslogv3.AccessLogFilter{FilterSpecifier: &accesslogv3.AccessLogFilter_ResponseFlagFilter{
 			ResponseFlagFilter: &accesslogv3.ResponseFlagFilter{}, // any flag
 		}}

@@ -6,16 +6,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
-)
-
-// Protocol is what a listener speaks.
-type Protocol string
-
-// The protocols of listeners.
-const (
-	HTTP Protocol = "HTTP"
-	TCP  Protocol = "TCP"
 )
 
 // Traffic is what the proxies of a fleet do.
@@ -24,18 +16,18 @@ type Traffic struct {
 	Generation int64
 	Listeners  []Listener
 	// AccessLog and Folder are as in the settings.
-	AccessLog AccessLog
+	AccessLog v1alpha1.AccessLog
 	Folder    string
 }
 
 // Settings are those of the fleet.
-func (t *Traffic) Settings(s Settings) Settings {
+func (t Traffic) Settings(s Settings) Settings {
 	s.AccessLog, s.Folder = t.AccessLog, t.Folder
 	return s
 }
 
 // Backends are those that the listeners lead to.
-func (t *Traffic) Backends() []Backend {
+func (t Traffic) Backends() []Backend {
 	var all []Backend
 	for i := range t.Listeners {
 		all = append(all, t.Listeners[i].Backends()...)
@@ -47,7 +39,7 @@ func (t *Traffic) Backends() []Backend {
 const perFleet, perListener, perRoute = 1024, 256, 256
 
 // Size is about how many bytes are kept of it.
-func (t *Traffic) Size() int {
+func (t Traffic) Size() int {
 	size := perFleet
 	for i := range t.Listeners {
 		l := &t.Listeners[i]
@@ -73,7 +65,7 @@ func lengths(texts []string) int {
 type Listener struct {
 	Address  netip.Addr
 	Port     uint16
-	Protocol Protocol
+	Protocol v1alpha1.ListenerProtocol
 	// Service is where connections go, and requests that no route is for; without a name
 	// there is none.
 	Service join.Key
@@ -112,7 +104,7 @@ type Route struct {
 type Backend struct {
 	Service     join.Key
 	ServicePort int32
-	Protocol    Protocol
+	Protocol    v1alpha1.ListenerProtocol
 }
 
 // Name is the name of the listener and of its route configuration. It does not depend on
@@ -137,7 +129,7 @@ func (l *Listener) Backends() []Backend {
 func (l *Listener) Backend() Backend { return Backend{l.Service, l.ServicePort, l.Protocol} }
 
 // Backend is where the route leads to.
-func (r *Route) Backend() Backend { return Backend{r.Service, r.ServicePort, HTTP} }
+func (r *Route) Backend() Backend { return Backend{r.Service, r.ServicePort, v1alpha1.ListenerHTTP} }
 
 // Port is the port of the backend, false where the Service has no such port. The Service is
 // that of the backend, nil where there is none.
@@ -158,7 +150,7 @@ func (b Backend) Cluster(service *join.Service) (string, bool) {
 	switch {
 	case !found:
 		return "", false
-	case b.Protocol != HTTP || !TLS(port):
+	case b.Protocol != v1alpha1.ListenerHTTP || !TLS(port):
 		return Name(service.Key, port.Number), true
 	}
 	return overTLS(service.Key, port.Number), service.TLS.Said()
@@ -171,7 +163,7 @@ func Fleet(all []Listener, service func(join.Key) *join.Service, s Settings) Set
 	set := NewSet()
 	for i := range all {
 		l := &all[i]
-		if l.Protocol == HTTP {
+		if l.Protocol == v1alpha1.ListenerHTTP {
 			set[Listeners][l.Name()] = l.http(s)
 			set[Routes][l.Name()] = l.routes(service, s)
 		} else if cluster, found := l.Backend().Cluster(service(l.Service)); found {

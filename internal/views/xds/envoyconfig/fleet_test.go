@@ -16,6 +16,7 @@ import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
@@ -32,18 +33,18 @@ func secure() *join.Service {
 // full has every field.
 func full() []envoyconfig.Listener {
 	return []envoyconfig.Listener{
-		{Address: netip.IPv6Unspecified(), Port: 443, Protocol: envoyconfig.HTTP, Certificates: []string{"shop", "blog"}, OnlyTLS13: true, ProxyProtocol: true, TrustedHops: 2, Routes: []envoyconfig.Route{
+		{Address: netip.IPv6Unspecified(), Port: 443, Protocol: v1alpha1.ListenerHTTP, Certificates: []string{"shop", "blog"}, OnlyTLS13: true, ProxyProtocol: true, TrustedHops: 2, Routes: []envoyconfig.Route{
 			{Hosts: []string{"shop.example.com", "*.example.com"}, Prefix: "/", Service: key},
 			{Hosts: []string{"shop.example.com"}, Prefix: "/admin/", Service: key, ServicePort: 9000, RequestTimeout: ptr.To(time.Second), IdleTimeout: ptr.To(time.Duration(0))},
 			{Prefix: "/none", Service: join.Key{Namespace: "shop", Name: "none"}},
 		}},
-		{Address: netip.IPv4Unspecified(), Port: 80, Protocol: envoyconfig.HTTP, RedirectPort: 8443},
-		{Address: netip.IPv4Unspecified(), Port: 9000, Protocol: envoyconfig.TCP, Service: key, ServicePort: 9000, Certificates: []string{"shop"}},
+		{Address: netip.IPv4Unspecified(), Port: 80, Protocol: v1alpha1.ListenerHTTP, RedirectPort: 8443},
+		{Address: netip.IPv4Unspecified(), Port: 9000, Protocol: v1alpha1.ListenerTCP, Service: key, ServicePort: 9000, Certificates: []string{"shop"}},
 	}
 }
 
 func TestContract91EveryFieldOfAListenerGivesValidResources(t *testing.T) {
-	for _, which := range []envoyconfig.AccessLog{"", envoyconfig.LogAll, envoyconfig.LogNone} {
+	for _, which := range []v1alpha1.AccessLog{"", v1alpha1.AccessLogAll, v1alpha1.AccessLogNone} {
 		s := envoyconfig.Defaults()
 		s.AccessLog = which
 		for _, set := range []envoyconfig.Set{envoyconfig.Fleet(full(), func(join.Key) *join.Service { return secure() }, s), envoyconfig.Envoy(secure(), nil, s)} {

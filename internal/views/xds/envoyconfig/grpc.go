@@ -10,9 +10,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 )
 
-// routerName is the name of the filter that sends requests to clusters.
-const routerName = "envoy.filters.http.router"
-
 // GRPC are the resources that clients of gRPC need of one Service. A client dials
 // xds:///web.shop:80, or xds:///web.shop for the first port: a port that is added behind
 // it takes nothing away.
@@ -39,8 +36,9 @@ func grpcListener(name, routes string) *listenerv3.Listener {
 	return &listenerv3.Listener{Name: name, ApiListener: &listenerv3.ApiListener{ApiListener: packed(manager)}}
 }
 
+// router is the filter that sends requests to clusters.
 func router() *hcmv3.HttpFilter {
-	return &hcmv3.HttpFilter{Name: routerName, ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: packed(&routerv3.Router{})}}
+	return &hcmv3.HttpFilter{Name: "envoy.filters.http.router", ConfigType: &hcmv3.HttpFilter_TypedConfig{TypedConfig: packed(&routerv3.Router{})}}
 }
 
 func grpcRoutes(name string) *routev3.RouteConfiguration {

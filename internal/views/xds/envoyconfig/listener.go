@@ -1,6 +1,7 @@
 package envoyconfig
 
 import (
+	"cmp"
 	"net/netip"
 	"time"
 
@@ -11,6 +12,8 @@ import (
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 )
 
 const (
@@ -93,11 +96,11 @@ func (l *Listener) socket(s Settings) *corev3.TransportSocket {
 	if l.OnlyTLS13 {
 		context.TlsParams.TlsMinimumProtocolVersion = tlsv3.TlsParameters_TLSv1_3
 	}
-	if l.Protocol == HTTP {
+	if l.Protocol == v1alpha1.ListenerHTTP {
 		context.AlpnProtocols = []string{"h2", "http/1.1"}
 	}
 	for _, name := range l.Certificates {
-		context.TlsCertificateSdsSecretConfigs = append(context.TlsCertificateSdsSecretConfigs, secretIn(s.folder(), name, PodSecretFile(name)))
+		context.TlsCertificateSdsSecretConfigs = append(context.TlsCertificateSdsSecretConfigs, secretIn(cmp.Or(s.Folder, PodBootstrapFolder), name, PodSecretFile(name)))
 	}
 	return transport("tls", &tlsv3.DownstreamTlsContext{CommonTlsContext: context})
 }

@@ -1,10 +1,6 @@
 package envoyconfig
 
-import (
-	"path"
-
-	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
-)
+import "path"
 
 // Where the files of a proxy are in the Pods of a fleet.
 const (
@@ -24,16 +20,8 @@ func PodSecretFolder(secret string) string { return path.Join(podSecretsFolder, 
 // certificate in a Secret of listeners.
 func PodSecretFile(secret string) string { return "secret-" + secret + ".yaml" }
 
-// PodSecret is the content of that file.
-func PodSecret(secret string) ([]byte, error) {
-	return ListenerSecret(secret, PodSecretFolder(secret))
-}
-
 // ListenerSecret is the content of a file that names the certificate in a folder. Envoy
 // reads the certificate again when Kubernetes replaces the files of the folder.
 func ListenerSecret(secret, folder string) ([]byte, error) {
-	of := Bootstrap{CertificateFolder: folder}
-	return file(secrets(&tlsv3.Secret{Name: secret, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{
-		CertificateChain: of.file("tls.crt"), PrivateKey: of.file("tls.key"), WatchedDirectory: of.watched(),
-	}}}))
+	return file(certificate(secret, folder))
 }

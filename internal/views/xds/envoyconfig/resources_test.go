@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
@@ -141,10 +142,10 @@ type validated interface{ ValidateAll() error }
 
 func TestContract69EveryResourceIsValid(t *testing.T) {
 	listeners := []envoyconfig.Listener{
-		{Address: netip.IPv4Unspecified(), Port: 8080, Protocol: envoyconfig.HTTP, Service: key},
-		{Address: netip.IPv6Unspecified(), Port: 8081, Protocol: envoyconfig.HTTP, Service: join.Key{Namespace: "shop", Name: "none"}},
-		{Address: netip.IPv4Unspecified(), Port: 9000, Protocol: envoyconfig.TCP, Service: key, ServicePort: 9000},
-		{Address: netip.IPv4Unspecified(), Port: 9001, Protocol: envoyconfig.TCP, Service: key, ServicePort: 9},
+		{Address: netip.IPv4Unspecified(), Port: 8080, Protocol: v1alpha1.ListenerHTTP, Service: key},
+		{Address: netip.IPv6Unspecified(), Port: 8081, Protocol: v1alpha1.ListenerHTTP, Service: join.Key{Namespace: "shop", Name: "none"}},
+		{Address: netip.IPv4Unspecified(), Port: 9000, Protocol: v1alpha1.ListenerTCP, Service: key, ServicePort: 9000},
+		{Address: netip.IPv4Unspecified(), Port: 9001, Protocol: v1alpha1.ListenerTCP, Service: key, ServicePort: 9},
 	}
 	find := func(k join.Key) *join.Service {
 		if k == key {
@@ -174,7 +175,7 @@ func TestContract69EveryResourceIsValid(t *testing.T) {
 // retries are what a request of a method is repeated for.
 func retries(t *testing.T, s envoyconfig.Settings, safe bool) *routev3.RouteAction {
 	t.Helper()
-	l := envoyconfig.Listener{Address: netip.IPv4Unspecified(), Port: 8080, Protocol: envoyconfig.HTTP, Service: key}
+	l := envoyconfig.Listener{Address: netip.IPv4Unspecified(), Port: 8080, Protocol: v1alpha1.ListenerHTTP, Service: key}
 	set := envoyconfig.Fleet([]envoyconfig.Listener{l}, func(join.Key) *join.Service { return web() }, s)
 	all := set[envoyconfig.Routes]["port-8080"].(*routev3.RouteConfiguration).GetVirtualHosts()[0].GetRoutes()
 	if len(all) != 2 || len(all[0].GetMatch().GetHeaders()) != 1 || len(all[1].GetMatch().GetHeaders()) != 0 {

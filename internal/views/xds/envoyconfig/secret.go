@@ -57,28 +57,27 @@ func isAddress(host string) bool {
 	return err == nil
 }
 
-// secretIn names a secret in a file of a folder. Kubernetes replaces all files of a folder
-// by a link, which only a look at the folder shows.
+// secretIn names a secret in a file of a folder.
 func secretIn(folder, name, file string) *tlsv3.SdsSecretConfig {
 	return &tlsv3.SdsSecretConfig{Name: name, SdsConfig: &corev3.ConfigSource{
 		ConfigSourceSpecifier: &corev3.ConfigSource_PathConfigSource{PathConfigSource: &corev3.PathConfigSource{
-			Path: path.Join(folder, file), WatchedDirectory: &corev3.WatchedDirectory{Path: folder},
+			Path: path.Join(folder, file), WatchedDirectory: watched(folder),
 		}},
 		ResourceApiVersion: corev3.ApiVersion_V3,
 	}}
 }
 
-// certificate is the file that names the proxy's certificate and key.
-func (b Bootstrap) certificate() *discoveryv3.DiscoveryResponse {
-	return secrets(&tlsv3.Secret{Name: ownSecret, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{
-		CertificateChain: b.file("tls.crt"), PrivateKey: b.file("tls.key"), WatchedDirectory: b.watched(),
+// certificate is the file that names the certificate and the key in a folder.
+func certificate(name, folder string) *discoveryv3.DiscoveryResponse {
+	return secrets(&tlsv3.Secret{Name: name, Type: &tlsv3.Secret_TlsCertificate{TlsCertificate: &tlsv3.TlsCertificate{
+		CertificateChain: fileIn(folder, "tls.crt"), PrivateKey: fileIn(folder, "tls.key"), WatchedDirectory: watched(folder),
 	}}})
 }
 
 // authority is the file that names the authority of the server.
 func (b Bootstrap) authority() *discoveryv3.DiscoveryResponse {
 	return secrets(&tlsv3.Secret{Name: authoritySecret, Type: &tlsv3.Secret_ValidationContext{ValidationContext: &tlsv3.CertificateValidationContext{
-		TrustedCa: b.file("ca.crt"), WatchedDirectory: b.watched(),
+		TrustedCa: fileIn(b.CertificateFolder, "ca.crt"), WatchedDirectory: watched(b.CertificateFolder),
 	}}})
 }
 
@@ -86,12 +85,10 @@ func secrets(one *tlsv3.Secret) *discoveryv3.DiscoveryResponse {
 	return &discoveryv3.DiscoveryResponse{Resources: []*anypb.Any{packed(one)}}
 }
 
-func (b Bootstrap) file(name string) *corev3.DataSource {
-	return &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: path.Join(b.CertificateFolder, name)}}
+func fileIn(folder, name string) *corev3.DataSource {
+	return &corev3.DataSource{Specifier: &corev3.DataSource_Filename{Filename: path.Join(folder, name)}}
 }
 
 // watched is the folder whose change says that the files are new: Kubernetes replaces all
-// files of a Secret by a link.
-func (b Bootstrap) watched() *corev3.WatchedDirectory {
-	return &corev3.WatchedDirectory{Path: b.CertificateFolder}
-}
+// files of a folder by a link.
+func watched(folder string) *corev3.WatchedDirectory { return &corev3.WatchedDirectory{Path: folder} }

@@ -2,6 +2,7 @@ package envoyconfig
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -19,35 +20,21 @@ func host(service join.Key) string { return service.Name + "." + service.Namespa
 
 // Ports are the ports of a Service that are translated.
 func Ports(service *join.Service) []join.Port {
-	var ports []join.Port
 	if service == nil {
 		return nil
 	}
-	for _, port := range service.Ports {
-		if port.Protocol == corev1.ProtocolTCP {
-			ports = append(ports, port)
-		}
-	}
-	return ports
+	return slices.DeleteFunc(slices.Clone(service.Ports), func(p join.Port) bool { return p.Protocol != corev1.ProtocolTCP })
 }
 
 // HTTP2 reports whether endpoints of the port are spoken to in HTTP/2. That of the
 // Service counts alone: a cluster does not depend on endpoints.
 func HTTP2(port join.Port) bool {
-	switch port.AppProtocol {
-	case "kubernetes.io/h2c", "h2c", "http2", "grpc", "grpcs":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"kubernetes.io/h2c", "h2c", "http2", "grpc", "grpcs"}, port.AppProtocol)
 }
 
 // TLS reports whether endpoints of the port are spoken to in TLS by listeners of HTTP.
 func TLS(port join.Port) bool {
-	switch port.AppProtocol {
-	case "https", "kubernetes.io/wss", "wss", "grpcs":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"https", "kubernetes.io/wss", "wss", "grpcs"}, port.AppProtocol)
 }
 
 // overTLS is the name of the cluster of a port whose endpoints are spoken to in TLS:

@@ -1,6 +1,10 @@
 package envoyconfig
 
-import "time"
+import (
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
+)
 
 // Settings are how proxies treat requests and endpoints. The reference of
 // endpoint-views' configuration has the reasons of the defaults.
@@ -31,17 +35,10 @@ type Settings struct {
 	// cluster and proxy.
 	MaxRequests uint32
 	// AccessLog says which requests have a line; empty is those that failed.
-	AccessLog AccessLog
+	AccessLog v1alpha1.AccessLog
 	// Folder is where proxies find the files that name the certificates of listeners;
 	// empty is that of the Pods of fleets.
 	Folder string
-}
-
-func (s *Settings) folder() string {
-	if s.Folder == "" {
-		return PodBootstrapFolder
-	}
-	return s.Folder
 }
 
 // Defaults are the settings where nothing else is said.
@@ -50,7 +47,7 @@ func Defaults() Settings {
 		ConnectTimeout: 500 * time.Millisecond, IdleTimeout: 4 * time.Second, StreamIdleTimeout: time.Hour,
 		Retries: 5, BufferBytes: 1 << 20,
 		EjectAfter: 2, EjectionTime: 5 * time.Second, MaxEjectionPercent: 50, PanicPercent: 50,
-		MaxRequests: 1_000_000, AccessLog: LogFailures,
+		MaxRequests: 1_000_000, AccessLog: v1alpha1.AccessLogFailures,
 	}
 }
 

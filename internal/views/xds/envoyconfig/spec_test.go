@@ -50,12 +50,12 @@ const everyField = `
 func wantTraffic() []envoyconfig.Listener {
 	shop := func(name string) join.Key { return join.Key{Namespace: "shop", Name: name} }
 	return []envoyconfig.Listener{
-		{Address: netip.IPv4Unspecified(), Port: 443, Protocol: envoyconfig.HTTP, Certificates: []string{"shop-tls", "blog-tls"}, OnlyTLS13: true, ProxyProtocol: true, TrustedHops: 2, Routes: []envoyconfig.Route{
+		{Address: netip.IPv4Unspecified(), Port: 443, Protocol: v1alpha1.ListenerHTTP, Certificates: []string{"shop-tls", "blog-tls"}, OnlyTLS13: true, ProxyProtocol: true, TrustedHops: 2, Routes: []envoyconfig.Route{
 			{Hosts: []string{"shop.example.com", "*.shop.example.com"}, Prefix: "/", Service: shop("web")},
 			{Hosts: []string{"shop.example.com"}, Prefix: "/api", Service: join.Key{Namespace: "blog", Name: "api"}, ServicePort: 8080, RequestTimeout: ptr.To(5 * time.Second), IdleTimeout: ptr.To(time.Duration(0))},
 		}},
-		{Address: netip.IPv4Unspecified(), Port: 80, Protocol: envoyconfig.HTTP, RedirectPort: 443, Routes: []envoyconfig.Route{{Prefix: "/.well-known/acme-challenge", Service: shop("acme")}}},
-		{Address: netip.IPv4Unspecified(), Port: 5432, Protocol: envoyconfig.TCP, Service: shop("db"), ServicePort: 5432},
+		{Address: netip.IPv4Unspecified(), Port: 80, Protocol: v1alpha1.ListenerHTTP, RedirectPort: 443, Routes: []envoyconfig.Route{{Prefix: "/.well-known/acme-challenge", Service: shop("acme")}}},
+		{Address: netip.IPv4Unspecified(), Port: 5432, Protocol: v1alpha1.ListenerTCP, Service: shop("db"), ServicePort: 5432},
 	}
 }
 
@@ -66,7 +66,7 @@ func TestContract91AFileAndAnObjectSayTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	addresses := cmpopts.EquateComparable(netip.Addr{})
-	if diff := cmp.Diff(envoyconfig.Traffic{AccessLog: envoyconfig.LogAll, Folder: "/etc/proxy", Listeners: want}, all["shop/edge"], addresses); diff != "" {
+	if diff := cmp.Diff(envoyconfig.Traffic{AccessLog: v1alpha1.AccessLogAll, Folder: "/etc/proxy", Listeners: want}, all["shop/edge"], addresses); diff != "" {
 		t.Error(diff)
 	}
 	e := &v1alpha1.Envoy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "edge"}}
@@ -81,7 +81,7 @@ func TestContract91AFileAndAnObjectSayTheSame(t *testing.T) {
 	for i := range want {
 		want[i].Address = netip.IPv6Unspecified()
 	}
-	if diff := cmp.Diff(envoyconfig.Traffic{AccessLog: envoyconfig.LogFailures, Listeners: want}, got, addresses); diff != "" {
+	if diff := cmp.Diff(envoyconfig.Traffic{AccessLog: v1alpha1.AccessLogFailures, Listeners: want}, got, addresses); diff != "" {
 		t.Error(diff)
 	}
 }

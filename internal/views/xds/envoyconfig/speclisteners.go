@@ -1,6 +1,7 @@
 package envoyconfig
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -63,13 +64,9 @@ func of(what string, texts []string) []error {
 
 // access begins the traffic of a fleet.
 func access(which v1alpha1.AccessLog) (Traffic, []error) {
-	switch which {
-	case "", v1alpha1.AccessLogFailures:
-		return Traffic{AccessLog: LogFailures}, nil
-	case v1alpha1.AccessLogAll:
-		return Traffic{AccessLog: LogAll}, nil
-	case v1alpha1.AccessLogNone:
-		return Traffic{AccessLog: LogNone}, nil
+	switch which = cmp.Or(which, v1alpha1.AccessLogFailures); which {
+	case v1alpha1.AccessLogFailures, v1alpha1.AccessLogAll, v1alpha1.AccessLogNone:
+		return Traffic{AccessLog: which}, nil
 	}
 	return Traffic{}, []error{fmt.Errorf("accessLog %q is not known; write Failures, All or None", which)}
 }
@@ -77,12 +74,9 @@ func access(which v1alpha1.AccessLog) (Traffic, []error) {
 // listener reads one listener of a fleet of the namespace.
 func listener(l *v1alpha1.Listener, namespace string) (Listener, mistakes) {
 	one := Listener{
-		Port: uint16(l.Port), Protocol: HTTP, Address: netip.IPv4Unspecified(),
+		Port: uint16(l.Port), Protocol: cmp.Or(l.Protocol, v1alpha1.ListenerHTTP), Address: netip.IPv4Unspecified(),
 		ProxyProtocol: l.ProxyProtocol == v1alpha1.ProxyProtocolRequired, TrustedHops: uint32(max(0, ptr.Deref(l.TrustedHops, 0))), RedirectPort: uint16(ptr.Deref(l.HTTPSRedirectPort, 0)),
 		ServicePort: ptr.Deref(l.ServicePort, 0),
-	}
-	if l.Protocol == v1alpha1.ListenerTCP {
-		one.Protocol = TCP
 	}
 	m := checkListener(l)
 	if l.Service != "" {
@@ -106,10 +100,7 @@ func listener(l *v1alpha1.Listener, namespace string) (Listener, mistakes) {
 
 // route reads one route.
 func route(r *v1alpha1.Route, namespace string) (Route, mistakes) {
-	one := Route{Hosts: r.Hosts, Prefix: r.PathPrefix, ServicePort: ptr.Deref(r.ServicePort, 0)}
-	if one.Prefix == "" {
-		one.Prefix = "/"
-	}
+	one := Route{Hosts: r.Hosts, Prefix: cmp.Or(r.PathPrefix, "/"), ServicePort: ptr.Deref(r.ServicePort, 0)}
 	service, wrong := backend(r.Service, r.ServicePort, namespace)
 	one.Service = service
 	if r.RequestTimeout != nil {
