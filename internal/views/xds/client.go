@@ -140,7 +140,7 @@ func (c *client) sends(typeURL string, a answer) {
 	if !c.kinds[kind].send(a, time.Now()) {
 		c.end(status.Errorf(codes.ResourceExhausted, "the client has said nothing to %d answers of type %s; acknowledge or reject each", len(c.kinds[kind].pending), kind))
 	}
-	c.server.stats.pushes[c.stat()][kind].Add(1)
+	c.server.stats.of[c.protocol][kind].pushes.Add(1)
 }
 
 // knows reports whether routes of a proxy may lead to a cluster: the proxy has acknowledged
@@ -172,11 +172,4 @@ func (c *client) name() string {
 		return c.node.GetCluster()
 	}
 	return c.identity.name
-}
-
-func (c *client) stat() int {
-	if c.protocol == Envoy {
-		return 0
-	}
-	return 1
 }

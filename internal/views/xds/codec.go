@@ -128,14 +128,10 @@ func (p *pieces) message(m proto.Message) {
 
 // resource adds one of the delta protocol.
 func (p *pieces) resource(r *discoveryv3.Resource) {
-	size, a := sizeOf(resourceVersion, len(r.GetVersion()))+sizeOf(resourceName, len(r.GetName())), r.GetResource()
-	if a != nil {
-		size += protowire.SizeTag(resourceAny) + protowire.SizeBytes(anySize(a))
-	}
-	p.begin(answerResources, size)
+	p.begin(answerResources, proto.Size(r))
 	p.text(resourceVersion, r.GetVersion())
 	p.text(resourceName, r.GetName())
-	if a != nil {
+	if a := r.GetResource(); a != nil {
 		p.field(resourceAny, a)
 	}
 }
@@ -144,7 +140,7 @@ func (p *pieces) resource(r *discoveryv3.Resource) {
 func (p *pieces) any(a *anypb.Any) { p.field(answerResources, a) }
 
 func (p *pieces) field(number protowire.Number, a *anypb.Any) {
-	p.begin(number, anySize(a))
+	p.begin(number, proto.Size(a))
 	p.text(anyTypeURL, a.GetTypeUrl())
 	if value := a.GetValue(); len(value) > 0 {
 		p.begin(anyValue, len(value))
@@ -169,16 +165,4 @@ func (p *pieces) all() mem.BufferSlice {
 		p.done, p.own = append(p.done, mem.SliceBuffer(p.own)), nil
 	}
 	return p.done
-}
-
-func anySize(a *anypb.Any) int {
-	return sizeOf(anyTypeURL, len(a.GetTypeUrl())) + sizeOf(anyValue, len(a.GetValue()))
-}
-
-// sizeOf is the size of a field of so many bytes, 0 for one without any, which is left out.
-func sizeOf(number protowire.Number, bytes int) int {
-	if bytes == 0 {
-		return 0
-	}
-	return protowire.SizeTag(number) + protowire.SizeBytes(bytes)
 }

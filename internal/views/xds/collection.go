@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -146,7 +145,13 @@ func (c *collection) answer(i *interest, put, removed []string) {
 	if !i.changes {
 		i.has = maps.Clone(i.has) // an answer may be given up
 		if c.whole() {
-			put = slices.Sorted(c.wanted(i))
+			put = nil
+			for name := range c.all {
+				if i.wants(name) {
+					put = append(put, name)
+				}
+			}
+			slices.Sort(put)
 		}
 	}
 	for _, name := range removed {
@@ -163,17 +168,6 @@ func (c *collection) answer(i *interest, put, removed []string) {
 		delete(c.interests, i)
 	}
 	send(a)
-}
-
-// wanted are the names of what there is of what a client wants.
-func (c *collection) wanted(i *interest) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		for name := range c.all {
-			if i.wants(name) && !yield(name) {
-				return
-			}
-		}
-	}
 }
 
 // forget ends what a client wants.

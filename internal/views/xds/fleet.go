@@ -103,9 +103,9 @@ func (f *fleet) refresh(all map[string]*resource) {
 func (f *fleet) step(now time.Time) {
 	f.release(now)
 	f.introduce(now)
-	for n := len(f.waiting) - 1; n >= 0; n-- {
-		if f.ready(f.waiting[n]) {
-			f.lead(f.waiting[n])
+	for n, next := range slices.Backward(f.waiting) {
+		if f.ready(next) {
+			f.lead(next)
 			f.waiting = f.waiting[n+1:]
 			break
 		}

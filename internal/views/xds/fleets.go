@@ -100,7 +100,7 @@ func (f *Fleets) Replace(all map[string]Object) {
 	defer f.mu.Unlock()
 	f.objects, f.awaits = all, false
 	f.merge()
-	f.tell()
+	signal(f.news)
 }
 
 // Unread takes over why objects cannot be read, nil where they can. Those that are known stay.
@@ -124,20 +124,7 @@ func (f *Fleets) merge() {
 		return
 	}
 	f.all, f.changed = all, true
-	f.tell()
-}
-
-// tell wakes the reader of changes.
-func (f *Fleets) tell() {
-	select {
-	case f.news <- struct{}{}:
-	default:
-	}
-}
-
-// changes has something when objects have changed.
-func (f *Fleets) changes() <-chan struct{} {
-	return f.news
+	signal(f.news)
 }
 
 // current returns what the fleets do, and whether that changed since the last call.

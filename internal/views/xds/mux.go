@@ -18,7 +18,7 @@ func (c *client) CreateDeltaWatch(r *cache.DeltaRequest, _ cache.Subscription, o
 	w := c.wish
 	c.wish = wish{}
 	if len(w.gone) > 0 {
-		defer c.server.nudge()
+		defer signal(c.server.news)
 	}
 	return c.fleet.sent[kind].delta(c.wants[kind], w, r, out)
 }

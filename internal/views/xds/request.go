@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -66,13 +67,13 @@ func (c *client) hear(h heard) error {
 		return err
 	}
 	if h.text == "" {
-		c.server.stats.acks[c.stat()][kind].Add(1)
+		c.server.stats.of[c.protocol][kind].acks.Add(1)
 	} else {
-		c.server.stats.rejections[c.stat()][kind].Add(1)
+		c.server.stats.of[c.protocol][kind].rejections.Add(1)
 		c.server.opts.Logger.Warn("a client rejects what it was sent, and keeps what it had", "client", c.name(), "node", c.node.GetId(),
 			"type", kind.String(), "message", h.text)
 	}
-	c.server.nudge()
+	signal(c.server.news)
 	return nil
 }
 
@@ -106,12 +107,12 @@ func (c *client) note(kind envoyconfig.Kind, h heard) (answered bool, err error)
 			}
 		}
 		first := begun(h.wish.has, foreign, now)
-		c.locked(func() { *p = first })
+		locked(&c.mu, func() { *p = first })
 	}
 	c.wish = h.wish
 	freed := 0
 	for names := range slices.Chunk(h.wish.fewer, piece) {
-		c.locked(func() { freed += p.forget(names) })
+		locked(&c.mu, func() { freed += p.forget(names) })
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,13 +130,6 @@ func (c *client) note(kind envoyconfig.Kind, h heard) (answered bool, err error)
 		p.kept += versionCost + len(name)
 	}
 	return answered, c.keep(p.kept - before)
-}
-
-// locked does something under the lock.
-func (c *client) locked(do func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	do()
 }
 
 // bring takes over what an Envoy says it has when it begins. What is there has the text of the
@@ -174,8 +168,5 @@ func rejection(message string, there bool) string {
 	if !there {
 		return ""
 	}
-	if message == "" {
-		message = "no reason was given"
-	}
-	return transport.Cut(transport.Printable(message), longestText)
+	return transport.Cut(transport.Printable(cmp.Or(message, "no reason was given")), longestText)
 }

@@ -101,7 +101,7 @@ func New(opts Options) (*Server, error) {
 	opts.Annotation = cmp.Or(opts.Annotation, join.ShownAnnotation)
 	s := &Server{
 		room: transport.NewRoom(transport.SocketShare(spareConnections), opts.MostClients+transport.SocketShare(spareConnections), opts.MostOfOne+transport.SocketShare(spareConnections)),
-		opts: opts, news: make(chan struct{}, 1),
+		opts: opts, news: make(chan struct{}, 1), stats: stats{of: map[Protocol]*[envoyconfig.Kinds]outcomes{Envoy: {}, GRPC: {}}},
 		services: make(map[join.Key]*translated), fleets: make(map[string]*fleet), clients: make(map[*client]struct{}), of: make(map[string]*account),
 	}
 	for kind := range s.shared {
@@ -148,7 +148,7 @@ func (s *Server) first(ctx context.Context, follower *cache.Follower) bool {
 		case <-ctx.Done():
 			return false
 		case <-follower.News():
-		case <-s.opts.Fleets.changes():
+		case <-s.opts.Fleets.news:
 		}
 		if !s.opts.Fleets.Complete() {
 			continue
@@ -177,7 +177,7 @@ func (s *Server) follow(ctx context.Context, follower *cache.Follower, served <-
 			if changed, ok := follower.Take(); ok && len(changed) > 0 {
 				s.update(changed, time.Now())
 			}
-		case <-s.opts.Fleets.changes():
+		case <-s.opts.Fleets.news:
 			s.list(time.Now())
 		case <-look.C:
 			s.list(time.Now())
@@ -193,22 +193,15 @@ func (s *Server) follow(ctx context.Context, follower *cache.Follower, served <-
 
 // stop ends the streams and then the server.
 func stop(server *grpc.Server) {
-	done := make(chan struct{})
-	go func() { server.GracefulStop(); close(done) }()
-	timer := time.NewTimer(stopTime)
-	defer timer.Stop()
-	select {
-	case <-done:
-	case <-timer.C:
-		server.Stop()
-		<-done
-	}
+	late := time.AfterFunc(stopTime, server.Stop)
+	defer late.Stop()
+	server.GracefulStop()
 }
 
-// nudge wakes the loop.
-func (s *Server) nudge() {
+// signal wakes the reader of a channel with room for one.
+func signal(news chan<- struct{}) {
 	select {
-	case s.news <- struct{}{}:
+	case news <- struct{}{}:
 	default:
 	}
 }

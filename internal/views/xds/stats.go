@@ -2,6 +2,7 @@ package xds
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -10,11 +11,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
-// stats counts what the server did, by protocol and kind.
+// stats counts what the server did.
 type stats struct {
-	pushes, acks, rejections [2][envoyconfig.Kinds]atomic.Uint64
-	refused                  atomic.Uint64
+	of      map[Protocol]*[envoyconfig.Kinds]outcomes
+	refused atomic.Uint64
 }
+
+// outcomes counts what became of answers.
+type outcomes struct{ pushes, acks, rejections atomic.Uint64 }
 
 // Stats is what the server did so far.
 type Stats struct {
@@ -44,11 +48,10 @@ type KindStats struct {
 // Stats returns what the server did so far.
 func (s *Server) Stats() Stats {
 	now := Stats{Streams: map[Protocol]int{Envoy: 0, GRPC: 0}, Kept: map[KeptReason]int{KeptMissing: 0, KeptInvalid: 0, KeptUnread: 0}, Denied: s.stats.refused.Load()}
-	for i, protocol := range []Protocol{Envoy, GRPC} {
+	for _, protocol := range []Protocol{Envoy, GRPC} {
 		for kind := range envoyconfig.Kinds {
-			now.Kinds = append(now.Kinds, KindStats{
-				protocol, kind, s.stats.pushes[i][kind].Load(), s.stats.acks[i][kind].Load(), s.stats.rejections[i][kind].Load(),
-			})
+			of := &s.stats.of[protocol][kind]
+			now.Kinds = append(now.Kinds, KindStats{protocol, kind, of.pushes.Load(), of.acks.Load(), of.rejections.Load()})
 		}
 	}
 	s.mu.Lock()
@@ -109,10 +112,7 @@ type Resource struct {
 // Streams are the clients and what they were sent, by client and node.
 func (s *Server) Streams() []Stream {
 	s.mu.Lock()
-	all := make([]*client, 0, len(s.clients))
-	for c := range s.clients {
-		all = append(all, c)
-	}
+	all := slices.Collect(maps.Keys(s.clients))
 	s.mu.Unlock()
 	streams := make([]Stream, 0, len(all))
 	for _, c := range all {
@@ -142,8 +142,7 @@ func (c *client) stream() Stream {
 			newest, acked := p.sent[name], p.acked[name]
 			r := Resource{Name: name, Version: newest.version, SentAt: newest.at.UTC()}
 			if acked.version == newest.version {
-				at := acked.at.UTC()
-				r.AcknowledgedAt = &at
+				r.AcknowledgedAt = new(acked.at.UTC())
 			}
 			sent.Resources = append(sent.Resources, r)
 		}

@@ -3,6 +3,7 @@ package xds
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
@@ -20,7 +21,7 @@ const piece = 500
 func (c *collection) delta(s *subscription, w wish, r *cache.DeltaRequest, out chan cache.DeltaResponse) (func(), error) {
 	i := &s.interest
 	why := again
-	c.locked(func() {
+	locked(&c.mu, func() {
 		c.interests[i] = struct{}{}
 		if !s.begun {
 			why = asked
@@ -46,14 +47,14 @@ func (c *collection) delta(s *subscription, w wish, r *cache.DeltaRequest, out c
 	if put, removed = f.sorted(); len(put)+len(removed) > 0 || s.everything && r.GetResponseNonce() == "" {
 		c.answer(i, put, removed)
 	}
-	return func() { c.locked(func() { i.send = nil }) }, nil
+	return func() { locked(&c.mu, func() { i.send = nil }) }, nil
 }
 
 // ask takes over the names of a request, in pieces, and returns what there is to say of them.
 func (c *collection) ask(s *subscription, w wish, why look) (f findings, err error) {
 	there := func(name string) bool { return c.all[name] != nil }
 	for names := range slices.Chunk(w.more, piece) {
-		c.locked(func() {
+		locked(&c.mu, func() {
 			for _, name := range names {
 				if err == nil && name != everyName {
 					err = s.add(name, there)
@@ -63,7 +64,7 @@ func (c *collection) ask(s *subscription, w wish, why look) (f findings, err err
 		})
 	}
 	for names := range slices.Chunk(w.fewer, piece) {
-		c.locked(func() {
+		locked(&c.mu, func() {
 			for _, name := range names {
 				s.remove(name)
 			}
@@ -73,10 +74,10 @@ func (c *collection) ask(s *subscription, w wish, why look) (f findings, err err
 	return f, err
 }
 
-// locked does something under the lock.
-func (c *collection) locked(do func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// locked does something under a lock.
+func locked(mu *sync.Mutex, do func()) {
+	mu.Lock()
+	defer mu.Unlock()
 	do()
 }
 

@@ -219,5 +219,5 @@ func (s *Server) leave(c *client) {
 		delete(s.fleets, f.name)
 		s.opts.Fleets.use(f.name, false)
 	}
-	s.nudge() // the others may have waited for this one
+	signal(s.news) // the others may have waited for this one
 }
