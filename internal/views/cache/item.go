@@ -49,6 +49,8 @@ type item struct {
 
 // encoding is a state of an object as JSON, made once for all readers.
 type encoding struct {
+	// of is the object, of which only what never changes is read without the lock.
+	of   *item
 	seq  uint64
 	once sync.Once
 	// encode makes what is encoded, of values that never change.
@@ -98,7 +100,7 @@ func (i *item) snapshot() *encoding {
 	if e := i.encoded.Load(); e != nil && e.seq == i.seq {
 		return e
 	}
-	e := &encoding{seq: i.seq, encode: i.encoder()}
+	e := &encoding{of: i, seq: i.seq, encode: i.encoder()}
 	i.encoded.Store(e)
 	return e
 }

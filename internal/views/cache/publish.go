@@ -1,8 +1,8 @@
 package cache
 
 import (
+	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
@@ -40,7 +40,7 @@ func (c *Cache) publish(s step) {
 	var all []*dirty
 	for _, d := range touched {
 		if c.synced || first {
-			d.joined = join.Join(d.next, values(d.slices))
+			d.joined = join.Join(d.next, slices.Collect(maps.Values(d.slices)))
 		}
 		all = append(all, d)
 	}
@@ -181,18 +181,8 @@ func (c *Cache) others(touched map[join.Key]*dirty) []*dirty {
 	var all []*dirty
 	for key, s := range c.services {
 		if touched[key] == nil {
-			all = append(all, &dirty{service: s, next: s.input, joined: join.Join(s.input, values(s.slices))})
+			all = append(all, &dirty{service: s, next: s.input, joined: join.Join(s.input, slices.Collect(maps.Values(s.slices)))})
 		}
 	}
-	return all
-}
-
-// values are the slices of a Service.
-func values(of map[string]*join.Slice) []*join.Slice {
-	all := make([]*join.Slice, 0, len(of))
-	for _, slice := range of {
-		all = append(all, slice)
-	}
-	slices.SortFunc(all, func(a, b *join.Slice) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }

@@ -206,29 +206,17 @@ func (r *Reader) event(one change) (Event, bool) {
 // List returns the objects of a selection, by namespace and name, and the token to go
 // on from.
 func (c *Cache) List(selection Selection) (objects []Event, token string, err error) {
-	found, token, err := c.find(selection)
-	if err != nil {
-		return nil, "", err
-	}
-	slices.SortFunc(found, func(a, b listEntry) int {
-		return cmp.Or(strings.Compare(a.namespace, b.namespace), strings.Compare(a.name, b.name))
+	objects, token, err = c.find(selection)
+	slices.SortFunc(objects, func(a, b Event) int {
+		x, y := a.object.of, b.object.of
+		return cmp.Or(strings.Compare(x.service.key.Namespace, y.service.key.Namespace), strings.Compare(x.name, y.name))
 	})
-	objects = make([]Event, 0, len(found))
-	for _, one := range found {
-		objects = append(objects, Event{Type: views.Added, object: one.object})
-	}
-	return objects, token, nil
-}
-
-// listEntry is an object of a list.
-type listEntry struct {
-	namespace, name string
-	object          *encoding
+	return objects, token, err
 }
 
 // find does the part of List that needs the lock, and nothing else, so that a list
 // delays no other client.
-func (c *Cache) find(selection Selection) (found []listEntry, token string, err error) {
+func (c *Cache) find(selection Selection) (found []Event, token string, err error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if !c.synced {
@@ -236,7 +224,7 @@ func (c *Cache) find(selection Selection) (found []listEntry, token string, err 
 	}
 	for _, one := range c.forms[selection.form()].all {
 		if i := one.item; !outdated(one) && selection.has(i.service) && i.shown(selection.Ready) {
-			found = append(found, listEntry{i.service.key.Namespace, i.name, i.snapshot()})
+			found = append(found, Event{Type: views.Added, object: i.snapshot()})
 		}
 	}
 	return found, c.token(selection).String(), nil

@@ -26,12 +26,10 @@ func servicePort(service, kind string, port Port) views.ServicePort {
 func (e *Endpoint) public(since time.Time) views.Endpoint {
 	endpoint := views.Endpoint{Address: e.Address.String(), TargetPort: e.TargetPort, State: e.State, Zone: e.Zone, Node: e.Node}
 	if e.Target != (views.TargetRef{}) {
-		target := e.Target
-		endpoint.TargetRef = &target
+		endpoint.TargetRef = new(e.Target)
 	}
 	if !since.IsZero() {
-		at := since.UTC().Truncate(time.Second)
-		endpoint.Since = &at
+		endpoint.Since = new(since.UTC().Truncate(time.Second))
 	}
 	return endpoint
 }

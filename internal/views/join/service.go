@@ -1,10 +1,12 @@
 package join
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 )
@@ -120,11 +122,11 @@ func ToService(object *corev1.Service) *Service {
 	}
 	families := object.Spec.IPFamilies
 	service := &Service{
-		Key: Key{object.Namespace, object.Name}, Type: object.Spec.Type,
-		IPv4: len(families) == 0 || slices.Contains(families, corev1.IPv4Protocol),
-		IPv6: len(families) == 0 || slices.Contains(families, corev1.IPv6Protocol),
+		Key: Key{object.Namespace, object.Name}, Type: cmp.Or(object.Spec.Type, corev1.ServiceTypeClusterIP), Unused: unused(&object.Spec),
+		IPv4:      len(families) == 0 || slices.Contains(families, corev1.IPv4Protocol),
+		IPv6:      len(families) == 0 || slices.Contains(families, corev1.IPv6Protocol),
+		IPv6First: len(families) > 0 && families[0] == corev1.IPv6Protocol,
 	}
-	service.IPv6First = len(families) > 0 && families[0] == corev1.IPv6Protocol
 	for name := range strings.SplitSeq(object.Annotations[FleetsAnnotation], ",") {
 		if name = strings.TrimSpace(name); name != "" && len(name) <= mostOfFleet && len(service.Fleets) < mostFleets {
 			service.Fleets = append(service.Fleets, strings.Clone(name))
@@ -143,16 +145,10 @@ func ToService(object *corev1.Service) *Service {
 	name := strings.TrimSpace(object.Annotations[ServerNameAnnotation])
 	service.TLS.ServerName = strings.Clone(strings.ToValidUTF8(name[:min(len(name), mostOfServerName)], "?"))
 	service.TLS.Unchecked = object.Annotations[SkipVerifyAnnotation] == "true"
-	if service.Type == "" {
-		service.Type = corev1.ServiceTypeClusterIP
-	}
-	service.Unused = unused(&object.Spec)
 	for _, p := range object.Spec.Ports[:min(len(object.Spec.Ports), mostPorts)] {
-		port := Port{Name: p.Name, Number: p.Port, Protocol: protocol(p.Protocol)}
-		if p.AppProtocol != nil {
-			port.AppProtocol = *p.AppProtocol
-		}
-		service.Ports = append(service.Ports, port)
+		service.Ports = append(service.Ports, Port{
+			Name: p.Name, Number: p.Port, Protocol: cmp.Or(p.Protocol, corev1.ProtocolTCP), AppProtocol: ptr.Deref(p.AppProtocol, ""),
+		})
 	}
 	return service
 }
@@ -175,18 +171,10 @@ func unused(s *corev1.ServiceSpec) []string {
 	if s.TrafficDistribution != nil {
 		all = append(all, "trafficDistribution")
 	}
-	if p := s.InternalTrafficPolicy; p != nil && *p == corev1.ServiceInternalTrafficPolicyLocal {
+	if ptr.Deref(s.InternalTrafficPolicy, "") == corev1.ServiceInternalTrafficPolicyLocal {
 		all = append(all, "internalTrafficPolicy")
 	}
 	return all
-}
-
-// protocol is the one that counts where none is said.
-func protocol(p corev1.Protocol) corev1.Protocol {
-	if p == "" {
-		return corev1.ProtocolTCP
-	}
-	return p
 }
 
 // Size is about how many bytes are kept of a Service, 0 of none.

@@ -1,6 +1,7 @@
 package join
 
 import (
+	"cmp"
 	"net/netip"
 	"slices"
 	"strings"
@@ -53,17 +54,12 @@ func ToSlice(object *discoveryv1.EndpointSlice) *Slice {
 	}
 	slice := &Slice{Key: Key{object.Namespace, object.Name}, Service: service}
 	for _, p := range object.Ports {
-		if p.Name == nil || p.Port == nil || *p.Port == 0 {
+		if p.Name == nil || ptr.Deref(p.Port, 0) == 0 {
 			continue
 		}
-		port := slicePort{name: *p.Name, number: *p.Port, protocol: corev1.ProtocolTCP}
-		if p.Protocol != nil {
-			port.protocol = protocol(*p.Protocol)
-		}
-		if p.AppProtocol != nil {
-			port.appProtocol = *p.AppProtocol
-		}
-		slice.ports = append(slice.ports, port)
+		slice.ports = append(slice.ports, slicePort{
+			name: *p.Name, number: *p.Port, protocol: cmp.Or(ptr.Deref(p.Protocol, ""), corev1.ProtocolTCP), appProtocol: ptr.Deref(p.AppProtocol, ""),
+		})
 	}
 	for i := range object.Endpoints {
 		if endpoint, ok := toEndpoint(&object.Endpoints[i], object.AddressType); ok {
