@@ -19,13 +19,8 @@ func (p Program) buildXDS(s *serving, c settings.Views, identities *stream.Ident
 	options := xds.Options{
 		Address: c.XDS.Address, Cache: s.source.Cache(), Settings: xdsSettings(c.XDS), Logger: s.log, Annotation: c.Cluster.Annotation,
 		MostClients: c.XDS.MostClients, MostOfOne: c.XDS.MostOfOne,
-		Listening: func(net.Addr) { s.listening.Store(true) },
-		Namespaces: func(client string) []string {
-			if identities == nil {
-				return nil
-			}
-			return identities.Namespaces(client)
-		},
+		Listening:  func(net.Addr) { s.listening.Store(true) },
+		Namespaces: identities.Namespaces,
 	}
 	if files := tlsFiles(c); files.CertificateFile != "" {
 		options.TLS, options.TrustDomain, options.Accepts = files.Strict, files.TrustDomain, s.server.Accepts

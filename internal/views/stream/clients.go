@@ -49,22 +49,13 @@ func (c *clients) count() int {
 
 // stats counts what the server did.
 type stats struct {
-	added, modified, deleted, expired, timedOut, resumed, lists atomic.Uint64
-	denied                                                      [600]atomic.Uint64
+	events                            [len(countedEvents)]atomic.Uint64
+	expired, timedOut, resumed, lists atomic.Uint64
+	denied                            [600]atomic.Uint64 // by code
 }
 
-// event counts an event.
-func (s *stats) event(kind views.EventType) {
-	switch kind {
-	case views.Added:
-		s.added.Add(1)
-	case views.Modified:
-		s.modified.Add(1)
-	case views.Deleted:
-		s.deleted.Add(1)
-	case views.Bookmark, views.Error, views.Synced:
-	}
-}
+// countedEvents are the types of the events that the cache tells.
+var countedEvents = [...]views.EventType{views.Added, views.Modified, views.Deleted}
 
 // Stats is what the server did so far.
 type Stats struct {
@@ -84,10 +75,10 @@ type Stats struct {
 func (s *Server) Stats() Stats {
 	now := Stats{
 		Streams: s.clients.count(), Expired: s.stats.expired.Load(), TimedOut: s.stats.timedOut.Load(), Resumed: s.stats.resumed.Load(), Lists: s.stats.lists.Load(),
-		Events: map[views.EventType]uint64{
-			views.Added: s.stats.added.Load(), views.Modified: s.stats.modified.Load(), views.Deleted: s.stats.deleted.Load(),
-		},
-		Denied: make(map[int]uint64),
+		Events: make(map[views.EventType]uint64), Denied: make(map[int]uint64),
+	}
+	for i, kind := range countedEvents {
+		now.Events[kind] = s.stats.events[i].Load()
 	}
 	for code := range s.stats.denied {
 		if n := s.stats.denied[code].Load(); n > 0 {

@@ -146,8 +146,11 @@ func (i *Identities) current() map[string]*Identity {
 }
 
 // Namespaces are those that a client may see, as the files say them now. "*" among them
-// is every one.
+// is every one. Without a file there are none.
 func (i *Identities) Namespaces(name string) []string {
+	if i == nil {
+		return nil
+	}
 	if known := i.current()[name]; known != nil {
 		return known.Namespaces
 	}

@@ -9,25 +9,23 @@ import (
 )
 
 // list answers a list.
-func (s *Server) list(w http.ResponseWriter, r *http.Request, asked request, identity *Identity) {
+func (s *Server) list(w http.ResponseWriter, asked request, identity *Identity) *refusal {
 	end, no := s.begin()
 	if no != nil {
-		s.refuse(w, r, no)
-		return
+		return no
 	}
 	defer end()
 	objects, token, err := s.opts.Cache.List(asked.selection(identity))
 	if err != nil {
-		s.refuse(w, r, refused(err))
-		return
+		return refused(err)
 	}
 	s.stats.lists.Add(1)
-	control := http.NewResponseController(w)
-	_ = control.SetWriteDeadline(time.Now().Add(s.opts.Take))
+	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.opts.Take))
 	w.Header().Set("Content-Type", "application/json")
 	out := bufio.NewWriterSize(w, buffered)
 	list(out, asked.kind(), views.ListMetadata{ResourceVersion: token, Annotations: s.annotations()}, objects)
 	_ = out.Flush() // a client that left misses nothing
+	return nil
 }
 
 // begin takes one of the places for lists until end is called.

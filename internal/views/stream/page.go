@@ -41,27 +41,23 @@ func style(w http.ResponseWriter, _ *http.Request) {
 }
 
 // page shows people what a list of gathered ports says: what the client may see.
-func (s *Server) page(w http.ResponseWriter, r *http.Request) {
+func (s *Server) page(w http.ResponseWriter, r *http.Request) *refusal {
 	asked, number, err := parsePage(r.URL.Query())
 	if err != nil {
-		s.refuse(w, r, refuse(http.StatusBadRequest, "BadRequest", "%v", err))
-		return
+		return refuse(http.StatusBadRequest, "BadRequest", "%v", err)
 	}
 	identity, no := s.identify(r, asked)
 	if no != nil {
-		s.refuse(w, r, no)
-		return
+		return no
 	}
 	end, no := s.begin()
 	if no != nil {
-		s.refuse(w, r, no)
-		return
+		return no
 	}
 	defer end()
 	objects, _, err := s.opts.Cache.List(asked.selection(identity))
 	if err != nil {
-		s.refuse(w, r, refused(err))
-		return
+		return refused(err)
 	}
 	shown := overview(objects, asked, number)
 	now := time.Now()
@@ -69,13 +65,13 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) {
 	s.describe(shown, identity, now)
 	var out bytes.Buffer
 	if err := pageTemplate.Execute(&out, shown); err != nil {
-		s.refuse(w, r, refuse(http.StatusInternalServerError, "InternalError", "render the page: %v", err))
-		return
+		return refuse(http.StatusInternalServerError, "InternalError", "render the page: %v", err)
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
 	_ = http.NewResponseController(w).SetWriteDeadline(now.Add(s.opts.Take))
 	_, _ = w.Write(out.Bytes()) // a client that went away misses nothing
+	return nil
 }
 
 // moment is how the page writes times.

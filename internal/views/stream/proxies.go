@@ -10,22 +10,20 @@ import (
 // proxies answers what clients of xDS were sent, to a client that may see every namespace:
 // names of Services of all of them are in it. Objects, if there are any, go with it.
 func (s *Server) proxies(which, objects func() any) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	return s.refusing(func(w http.ResponseWriter, r *http.Request) *refusal {
 		if which == nil {
-			s.refuse(w, r, refuse(http.StatusNotFound, "NotFound", "xDS is not served here; set XDS_ADDRESS"))
-			return
+			return refuse(http.StatusNotFound, "NotFound", "xDS is not served here; set XDS_ADDRESS")
 		}
 		identity, no := s.identify(r, request{})
-		if no == nil && identity != nil && !slices.Contains(identity.Namespaces, allNamespaces) {
-			no = refuse(http.StatusForbidden, "Forbidden", "client %s may not see what others are sent; that needs the namespace \"*\" in the list of identities", identity.Name)
-		}
-		end := func() {}
-		if no == nil {
-			end, no = s.begin()
-		}
 		if no != nil {
-			s.refuse(w, r, no)
-			return
+			return no
+		}
+		if identity != nil && !slices.Contains(identity.Namespaces, allNamespaces) {
+			return refuse(http.StatusForbidden, "Forbidden", "client %s may not see what others are sent; that needs the namespace \"*\" in the list of identities", identity.Name)
+		}
+		end, no := s.begin()
+		if no != nil {
+			return no
 		}
 		defer end()
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.opts.Take))
@@ -35,5 +33,6 @@ func (s *Server) proxies(which, objects func() any) http.HandlerFunc {
 			answer["objects"] = objects()
 		}
 		_ = json.NewEncoder(w).Encode(answer) // a client that left misses nothing
-	}
+		return nil
+	})
 }

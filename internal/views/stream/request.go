@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -72,7 +73,7 @@ func truth(value string) (bool, error) {
 	case "false", "0":
 		return false, nil
 	}
-	return false, fmt.Errorf("write true or false")
+	return false, errors.New("write true or false")
 }
 
 // allowed says why an identity may not ask that, nil if it may. A nil identity may

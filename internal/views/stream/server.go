@@ -133,8 +133,10 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	listener := s.listener
 	if s.opts.TLS.on() {
-		server.TLSConfig = s.opts.TLS.config()
-		server.TLSConfig.NextProtos = []string{"h2", "http/1.1"}
+		server.TLSConfig = &tls.Config{
+			MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.opts.TLS.read() },
+		}
 		listener = tls.NewListener(listener, server.TLSConfig)
 	}
 	served := make(chan error, 1)
@@ -171,10 +173,10 @@ type connectionKey struct{}
 // routes are those of the address.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /api/v1/views", s.views)
+	mux.HandleFunc("GET /api/v1/views", s.refusing(s.views))
 	mux.HandleFunc("GET /api/v1/xds", s.proxies(s.opts.Proxies, nil))
 	mux.HandleFunc("GET /api/v1/fleets", s.proxies(s.opts.Following, s.opts.Objects))
-	mux.HandleFunc("GET /{$}", s.page)
+	mux.HandleFunc("GET /{$}", s.refusing(s.page))
 	mux.HandleFunc("GET /style.css", style)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")

@@ -30,29 +30,29 @@ const (
 )
 
 // views answers a list or a stream.
-func (s *Server) views(w http.ResponseWriter, r *http.Request) {
-	asked, identity, no := s.admit(r)
+func (s *Server) views(w http.ResponseWriter, r *http.Request) *refusal {
+	asked, err := parse(r.URL.Query())
+	if err != nil {
+		return refuse(http.StatusBadRequest, "BadRequest", "%v", err)
+	}
+	identity, no := s.identify(r, asked)
 	if no != nil {
-		s.refuse(w, r, no)
-		return
+		return no
 	}
 	if !asked.watch {
-		s.list(w, r, asked, identity)
-		return
+		return s.list(w, asked, identity)
 	}
 	name := ""
 	if identity != nil {
 		name = identity.Name
 	}
 	if no := s.clients.enter(name); no != nil {
-		s.refuse(w, r, no)
-		return
+		return no
 	}
 	defer s.clients.leave(name)
 	reader, err := s.reader(r.Context(), asked, identity)
 	if err != nil {
-		s.refuse(w, r, refused(err))
-		return
+		return refused(err)
 	}
 	s.opts.Logger.Debug("stream begins", "client", name, "remote_address", r.RemoteAddr, "resumed", asked.token != "")
 	one := &stream{Server: s, asked: asked, identity: identity, reader: reader, request: r, control: http.NewResponseController(w)}
@@ -60,16 +60,7 @@ func (s *Server) views(w http.ResponseWriter, r *http.Request) {
 	one.out = bufio.NewWriterSize(w, buffered)
 	why := one.run()
 	s.opts.Logger.Debug("stream ends", "client", name, "remote_address", r.RemoteAddr, "reason", why)
-}
-
-// admit finds out which client asks for what, and whether it may.
-func (s *Server) admit(r *http.Request) (request, *Identity, *refusal) {
-	asked, err := parse(r.URL.Query())
-	if err != nil {
-		return asked, nil, refuse(http.StatusBadRequest, "BadRequest", "%v", err)
-	}
-	identity, no := s.identify(r, asked)
-	return asked, identity, no
+	return nil
 }
 
 // identify finds out which client asks, and whether it may see that.
@@ -96,11 +87,15 @@ func (s *Server) know(r *http.Request, name string) *refusal {
 	return nil
 }
 
-// refuse answers without objects, and counts it.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, no *refusal) {
-	s.stats.denied[no.Code].Add(1)
-	s.opts.Logger.Debug("request denied", "remote_address", r.RemoteAddr, "code", no.Code, "message", no.Message)
-	no.write(w)
+// refusing answers and counts what a handler refuses.
+func (s *Server) refusing(handle func(http.ResponseWriter, *http.Request) *refusal) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if no := handle(w, r); no != nil {
+			s.stats.denied[no.Code].Add(1)
+			s.opts.Logger.Debug("request denied", "remote_address", r.RemoteAddr, "code", no.Code, "message", no.Message)
+			no.write(w)
+		}
+	}
 }
 
 // reader waits a while for a token of a replica that is further.
@@ -130,11 +125,11 @@ func (s *Server) reader(ctx context.Context, asked request, identity *Identity) 
 
 // annotations say that the cache is not current, if it is not.
 func (s *Server) annotations() map[string]string {
-	since, err := s.opts.Stale(time.Now())
-	if err == nil {
-		return nil
+	all := make(map[string]string)
+	if since, err := s.opts.Stale(time.Now()); err != nil {
+		all[views.AnnotationStaleSince] = since.UTC().Format(time.RFC3339)
 	}
-	return map[string]string{views.AnnotationStaleSince: since.UTC().Format(time.RFC3339)}
+	return all
 }
 
 // stream is one client that watches.
@@ -242,16 +237,11 @@ func (s *stream) send(batch cache.Batch) error {
 	_ = s.control.SetWriteDeadline(s.began.Add(s.opts.Take))
 	for _, event := range batch.Events {
 		line(s.out, event.Type, event.Object())
-		s.stats.event(event.Type)
+		s.stats.events[slices.Index(countedEvents[:], event.Type)].Add(1)
 		s.due = true
 	}
-	switch {
-	case batch.Token == "":
-	case !s.complete:
-		s.complete = true
-		s.mark(batch.Token, map[string]string{views.AnnotationInitialEventsEnd: "true"})
-	case s.due:
-		s.mark(batch.Token, nil)
+	if batch.Token != "" && (s.due || !s.complete) {
+		s.mark(batch.Token)
 	}
 	return s.flush()
 }
@@ -268,15 +258,13 @@ func (s *stream) flush() error {
 	return s.control.SetWriteDeadline(time.Time{})
 }
 
-// mark writes a bookmark.
-func (s *stream) mark(token string, annotations map[string]string) {
-	s.due = false
-	for name, value := range s.annotations() {
-		if annotations == nil {
-			annotations = make(map[string]string)
-		}
-		annotations[name] = value
+// mark writes a bookmark. The first one ends the state at the beginning.
+func (s *stream) mark(token string) {
+	annotations := s.annotations()
+	if !s.complete {
+		annotations[views.AnnotationInitialEventsEnd] = "true"
 	}
+	s.complete, s.due = true, false
 	line(s.out, views.Bookmark, bookmark(s.asked.kind(), token, annotations))
 }
 

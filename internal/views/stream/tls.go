@@ -28,16 +28,6 @@ func (t TLS) Check() error {
 	return err
 }
 
-// config is what the listener needs.
-func (t TLS) config() *tls.Config {
-	return &tls.Config{
-		MinVersion: tls.VersionTLS12,
-		GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
-			return t.read()
-		},
-	}
-}
-
 // Strict makes the configuration of one connection whose client has to show a
 // certificate.
 func (t TLS) Strict() (*tls.Config, error) {
