@@ -58,10 +58,7 @@ func counts(t *testing.T, w *world) {
 	}
 	w.make(t, e)
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionAccepted, "True", v1alpha1.ReasonAccepted)
-	options, err := fleet.Caching([]string{namespace})
-	if err != nil {
-		t.Fatal(err)
-	}
+	options := fleet.Caching([]string{namespace})
 	options.Scheme = w.client.Scheme()
 	kept, err := cache.New(w.api.Config(), options)
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"reflect"
 	"strings"
 	"time"
 
@@ -14,9 +13,7 @@ import (
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/selection"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/workqueue"
@@ -92,10 +89,6 @@ func New(o Options) (*Operator, error) {
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
-	kept, err := caching(o.Namespaces)
-	if err != nil {
-		return nil, err
-	}
 	access := o.Access
 	if o.LeaseName != "" {
 		access = rest.CopyConfig(access)
@@ -105,7 +98,7 @@ func New(o Options) (*Operator, error) {
 	ctrl.SetLogger(o.Logger)
 	healthy := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
 	m, err := ctrl.NewManager(access, ctrl.Options{
-		Scheme: scheme, Cache: kept, Logger: o.Logger,
+		Scheme: scheme, Cache: caching(o.Namespaces), Logger: o.Logger,
 		Metrics: metricsserver.Options{
 			BindAddress: o.MetricsAddress, ExtraHandlers: map[string]http.Handler{"/livez": healthy, "/readyz": healthy},
 		},
@@ -176,12 +169,10 @@ func (o *Operator) follow(ctx context.Context) error {
 }
 
 // caching keeps Envoys, the objects that the operator made, and of all what it looks at.
-func caching(namespaces []string) (cache.Options, error) {
-	requirement, err := labels.NewRequirement(manifests.EnvoyLabel, selection.Exists, nil)
-	if err != nil {
-		return cache.Options{}, err
-	}
-	made := cache.ByObject{Label: labels.NewSelector().Add(*requirement)}
+func caching(namespaces []string) cache.Options {
+	var labelled client.ListOptions
+	client.HasLabels{manifests.EnvoyLabel}.ApplyToList(&labelled)
+	made := cache.ByObject{Label: labelled.LabelSelector}
 	o := cache.Options{DefaultTransform: lighten, ByObject: map[client.Object]cache.ByObject{
 		&corev1.ConfigMap{}: made, &appsv1.Deployment{}: made, &corev1.Service{}: made,
 		&policyv1.PodDisruptionBudget{}: made, &networkingv1.NetworkPolicy{}: made, &corev1.Pod{}: made,
@@ -192,7 +183,7 @@ func caching(namespaces []string) (cache.Options, error) {
 			o.DefaultNamespaces[namespace] = cache.Config{}
 		}
 	}
-	return o, nil
+	return o
 }
 
 // lighten leaves out what is not read, which others could make long: of a Pod all but its
@@ -227,7 +218,7 @@ func counted(e *v1alpha1.Envoy) *v1alpha1.Envoy {
 
 // nameOnly is an object without what it says. That it is there is enough to leave it alone.
 func nameOnly(object client.Object) client.Object {
-	out, _ := reflect.New(reflect.TypeOf(object).Elem()).Interface().(client.Object)
+	out := blank(object)
 	out.SetNamespace(object.GetNamespace())
 	out.SetName(object.GetName())
 	out.SetUID(object.GetUID())

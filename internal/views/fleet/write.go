@@ -83,10 +83,7 @@ func refused(form *unstructured.Unstructured, err error) (*manifests.Problem, er
 // look returns an object as it is; nil if it is not there. What the cache does not know is
 // not there, or not ours.
 func (r *reconciler) look(ctx context.Context, wanted client.Object) (client.Object, error) {
-	is, ok := reflect.New(reflect.TypeOf(wanted).Elem()).Interface().(client.Object)
-	if !ok {
-		return nil, fmt.Errorf("%T is no object", wanted)
-	}
+	is := blank(wanted)
 	key := client.ObjectKeyFromObject(wanted)
 	err := r.client.Get(ctx, key, is)
 	if apierrors.IsNotFound(err) {
@@ -96,6 +93,12 @@ func (r *reconciler) look(ctx context.Context, wanted client.Object) (client.Obj
 		return nil, client.IgnoreNotFound(err)
 	}
 	return is, nil
+}
+
+// blank is an empty object of the same type.
+func blank(object client.Object) client.Object {
+	out, _ := reflect.TypeAssert[client.Object](reflect.New(reflect.TypeOf(object).Elem()))
+	return out
 }
 
 // own makes the operator's fields those of server-side apply. A request that creates leaves

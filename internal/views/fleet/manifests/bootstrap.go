@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"iter"
 	"net/netip"
 	"slices"
 
@@ -67,17 +66,6 @@ func bootstrap(e *v1alpha1.Envoy, s Settings) (files map[string]string, hash str
 		files[envoyconfig.PodSecretFile(secret)] = string(text)
 	}
 	return files, hash, nil
-}
-
-// leave returns the kept files that are none of the new ones.
-func leave(kept, files map[string]string) iter.Seq2[string, string] {
-	return func(yield func(string, string) bool) {
-		for name, text := range kept {
-			if _, made := files[name]; !made && !yield(name, text) {
-				return
-			}
-		}
-	}
 }
 
 // certificate is the Secret for the control plane, empty where there is no TLS.

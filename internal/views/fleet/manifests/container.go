@@ -1,13 +1,13 @@
 package manifests
 
 import (
+	"cmp"
 	"path"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
@@ -56,7 +56,7 @@ func envoy(e *v1alpha1.Envoy, s Settings, hash string) corev1.Container {
 		args = append(args, "--concurrency", strconv.FormatInt(max(1, cpu.Value()), 10))
 	}
 	return corev1.Container{
-		Name: "envoy", Image: image(e, s), ImagePullPolicy: corev1.PullIfNotPresent,
+		Name: "envoy", Image: cmp.Or(e.Spec.Image, s.EnvoyImage), ImagePullPolicy: corev1.PullIfNotPresent,
 		Command: []string{"envoy"}, Args: args,
 		Env: []corev1.EnvVar{{Name: "POD", ValueFrom: &corev1.EnvVarSource{
 			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"},
@@ -115,12 +115,11 @@ func mounts(e *v1alpha1.Envoy) []corev1.VolumeMount {
 }
 
 func volumes(e *v1alpha1.Envoy) []corev1.Volume {
-	limit := resource.MustParse("256Mi")
 	all := []corev1.Volume{
 		{Name: bootstrapVolume, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-			LocalObjectReference: corev1.LocalObjectReference{Name: e.Spec.ConfigMapName}, DefaultMode: ptr.To(int32(0o444)),
+			LocalObjectReference: corev1.LocalObjectReference{Name: e.Spec.ConfigMapName}, DefaultMode: new(int32(0o444)),
 		}}},
-		{Name: programVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: &limit}}},
+		{Name: programVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse("256Mi"))}}},
 	}
 	if name := certificate(e); name != "" {
 		all = append(all, secretOf(certVolume, name))
@@ -135,12 +134,12 @@ func volumes(e *v1alpha1.Envoy) []corev1.Volume {
 func secretVolume(i int) string { return "secret-" + strconv.Itoa(i) }
 
 func secretOf(volume, name string) corev1.Volume {
-	return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, DefaultMode: ptr.To(secretMode)}}}
+	return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, DefaultMode: new(secretMode)}}}
 }
 
 func restricted() *corev1.SecurityContext {
 	return &corev1.SecurityContext{
-		AllowPrivilegeEscalation: ptr.To(false), ReadOnlyRootFilesystem: ptr.To(true), RunAsNonRoot: ptr.To(true),
+		AllowPrivilegeEscalation: new(false), ReadOnlyRootFilesystem: new(true), RunAsNonRoot: new(true),
 		Capabilities: &corev1.Capabilities{Drop: []corev1.Capability{"ALL"}},
 	}
 }

@@ -1,7 +1,6 @@
 package manifests
 
 import (
-	"cmp"
 	"math"
 	"time"
 
@@ -25,17 +24,16 @@ const (
 
 // deployment replaces one Pod after the other, and none before the next is ready.
 func deployment(e *v1alpha1.Envoy, s Settings, hash string) *appsv1.Deployment {
-	none, one := intstr.FromInt32(0), intstr.FromInt32(1)
 	return &appsv1.Deployment{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"},
 		ObjectMeta: objectMeta(e, e.Spec.Name),
 		Spec: appsv1.DeploymentSpec{
-			Replicas:             ptr.To(Replicas(e)),
-			RevisionHistoryLimit: ptr.To(int32(3)),
+			Replicas:             new(Replicas(e)),
+			RevisionHistoryLimit: new(int32(3)),
 			Selector:             &metav1.LabelSelector{MatchLabels: Selector(e)},
 			Strategy: appsv1.DeploymentStrategy{
 				Type:          appsv1.RollingUpdateDeploymentStrategyType,
-				RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: &none, MaxSurge: &one},
+				RollingUpdate: &appsv1.RollingUpdateDeployment{MaxUnavailable: new(intstr.FromInt32(0)), MaxSurge: new(intstr.FromInt32(1))},
 			},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{
@@ -55,11 +53,11 @@ func Replicas(e *v1alpha1.Envoy) int32 { return ptr.Deref(e.Spec.Replicas, defau
 func pod(e *v1alpha1.Envoy, s Settings, hash string) corev1.PodSpec {
 	theirs := &e.Spec.PodTemplate
 	return corev1.PodSpec{
-		AutomountServiceAccountToken:  ptr.To(false),
-		EnableServiceLinks:            ptr.To(false),
-		TerminationGracePeriodSeconds: ptr.To(int64(math.Ceil(drainTimeout(e).Seconds())) + drainMargin),
+		AutomountServiceAccountToken:  new(false),
+		EnableServiceLinks:            new(false),
+		TerminationGracePeriodSeconds: new(int64(math.Ceil(drainTimeout(e).Seconds())) + drainMargin),
 		SecurityContext: &corev1.PodSecurityContext{
-			RunAsNonRoot: ptr.To(true), RunAsUser: ptr.To(int64(user)), RunAsGroup: ptr.To(int64(user)), FSGroup: ptr.To(int64(user)),
+			RunAsNonRoot: new(true), RunAsUser: new(int64(user)), RunAsGroup: new(int64(user)), FSGroup: new(int64(user)),
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 		InitContainers:            []corev1.Container{install(s, hash)},
@@ -100,11 +98,5 @@ func spread(e *v1alpha1.Envoy) []corev1.TopologySpreadConstraint {
 }
 
 func drainTimeout(e *v1alpha1.Envoy) time.Duration {
-	if e.Spec.DrainTimeout == nil {
-		return defaultDrain
-	}
-	return e.Spec.DrainTimeout.Duration
+	return ptr.Deref(e.Spec.DrainTimeout, metav1.Duration{Duration: defaultDrain}).Duration
 }
-
-// image is that of Envoy.
-func image(e *v1alpha1.Envoy, s Settings) string { return cmp.Or(e.Spec.Image, s.EnvoyImage) }

@@ -52,10 +52,9 @@ func Of(e *v1alpha1.Envoy, s Settings, kept map[string]string) (Children, error)
 	if err != nil {
 		return Children{}, err
 	}
-	maps.Insert(files, leave(kept, files))
 	return Children{
 		ConfigMap: &corev1.ConfigMap{
-			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: objectMeta(e, e.Spec.ConfigMapName), Data: files,
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}, ObjectMeta: objectMeta(e, e.Spec.ConfigMapName), Data: over(kept, files),
 		},
 		Deployment:    deployment(e, s, hash),
 		Service:       service(e),
@@ -72,9 +71,8 @@ func Selector(e *v1alpha1.Envoy) map[string]string {
 // Owner is the reference to the Envoy that its children have. It does not block the
 // deletion of the Envoy: that would need a right to change Envoys.
 func Owner(e *v1alpha1.Envoy) metav1.OwnerReference {
-	controller := true
 	return metav1.OwnerReference{
-		APIVersion: v1alpha1.GroupVersion().String(), Kind: v1alpha1.KindEnvoy, Name: e.Name, UID: e.UID, Controller: &controller,
+		APIVersion: v1alpha1.GroupVersion().String(), Kind: v1alpha1.KindEnvoy, Name: e.Name, UID: e.UID, Controller: new(true),
 	}
 }
 
@@ -92,7 +90,7 @@ func labelsOf(e *v1alpha1.Envoy) map[string]string {
 	return all
 }
 
-// over returns the labels or annotations of the team with those of the operator, which win.
+// over returns what the team or running Pods have with what the operator has, which wins.
 func over(theirs, ours map[string]string) map[string]string {
 	all := maps.Clone(theirs)
 	if all == nil {

@@ -60,12 +60,11 @@ func service(e *v1alpha1.Envoy) *corev1.Service {
 // budget lets drained nodes take one Pod at a time. A Pod that is not ready holds up no
 // node.
 func budget(e *v1alpha1.Envoy) *policyv1.PodDisruptionBudget {
-	one := intstr.FromInt32(1)
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta: metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"}, ObjectMeta: objectMeta(e, e.Spec.Name),
 		Spec: policyv1.PodDisruptionBudgetSpec{
-			MaxUnavailable: &one, Selector: &metav1.LabelSelector{MatchLabels: Selector(e)},
-			UnhealthyPodEvictionPolicy: ptr.To(policyv1.AlwaysAllow),
+			MaxUnavailable: new(intstr.FromInt32(1)), Selector: &metav1.LabelSelector{MatchLabels: Selector(e)},
+			UnhealthyPodEvictionPolicy: new(policyv1.AlwaysAllow),
 		},
 	}
 }
@@ -73,11 +72,9 @@ func budget(e *v1alpha1.Envoy) *policyv1.PodDisruptionBudget {
 // networkPolicy opens the ports of listeners, and that of readiness and metrics. What an
 // Envoy connects to is not bounded: the addresses of endpoints are not known before.
 func networkPolicy(e *v1alpha1.Envoy) *networkingv1.NetworkPolicy {
-	protocol := corev1.ProtocolTCP
 	var open []networkingv1.NetworkPolicyPort
 	for _, p := range append(ports(e), port{pod: envoyconfig.HealthPort}) {
-		number := intstr.FromInt32(p.pod)
-		open = append(open, networkingv1.NetworkPolicyPort{Protocol: &protocol, Port: &number})
+		open = append(open, networkingv1.NetworkPolicyPort{Protocol: new(corev1.ProtocolTCP), Port: new(intstr.FromInt32(p.pod))})
 	}
 	return &networkingv1.NetworkPolicy{
 		TypeMeta: metav1.TypeMeta{APIVersion: "networking.k8s.io/v1", Kind: "NetworkPolicy"}, ObjectMeta: objectMeta(e, e.Spec.Name),
