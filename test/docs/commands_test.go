@@ -12,8 +12,8 @@ import (
 
 var (
 	// called is the program where it is called; as the name of a Deployment or
-	// a lease it stands behind a word or a slash.
-	called  = regexp.MustCompile(`(?:^\s*|\$ |bin/|-- /?|cmd/)ionos-endpointslice-controller((?: +[^|;&#>\s]+)*)`)
+	// a lease it stands behind a word or a slash. In runbooks in_pod calls it.
+	called  = regexp.MustCompile(`(?:(?:^\s*|\$ |bin/|-- /?|cmd/)ionos-endpointslice-controller|^\s*in_pod)((?: +[^|;&#>\s]+)*)`)
 	status  = regexp.MustCompile(`(?i)\bexit status ([0-9]+)`)
 	offered = regexp.MustCompile(`(?m)^\s+(?:-([a-zA-Z]), )?--([a-z-]+)(?: ([a-z|]+))?`)
 	listed  = regexp.MustCompile(`(?m)^  ([a-z]+) {2,}`)
@@ -82,7 +82,7 @@ func misuse(all map[string]command, words []string) string {
 			return "command " + strconv.Quote(name) + " has no flag " + flag
 		case word == "-o" && i+1 < len(words) && !slices.Contains(all[name].forms, words[i+1]):
 			return "command " + strconv.Quote(name) + " has no -o " + words[i+1]
-		case strings.HasPrefix(word, "-"), i > 0 && strings.HasPrefix(words[i-1], "-"), takes, name == "completion":
+		case word == `"$@"`, strings.HasPrefix(word, "-"), i > 0 && strings.HasPrefix(words[i-1], "-"), takes, name == "completion":
 		default:
 			return "command " + strconv.Quote(name) + " takes no " + word
 		}

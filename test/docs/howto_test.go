@@ -106,7 +106,7 @@ func TestEveryBlockOfAHowToIsRunOrMarked(t *testing.T) {
 	}
 	blocks := 0
 	for _, p := range pages(t) {
-		if !strings.HasPrefix(p.path, "docs/how-to/") && p.path != "docs/checklist.md" || run[p.path] {
+		if !strings.HasPrefix(p.path, "docs/how-to/") && p.path != "docs/first-run-checklist.md" || run[p.path] {
 			continue
 		}
 		for _, b := range p.blocks {

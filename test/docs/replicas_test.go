@@ -15,8 +15,8 @@ var (
 	logsOfOne = regexp.MustCompile(`\blogs\b[^|;&]*\b(?:deploy|deployment|deployments|deployment\.apps|deployments\.apps)[/ ][^.\s]`)
 	// logsOfAll matches the logs of the Pods with a label.
 	logsOfAll = regexp.MustCompile(`\bkubectl\b[^|;&]*\blogs\b[^|;&]*(?: -l |--selector)[^|;&]*`)
-	// inEither is the program in one Pod of a Deployment.
-	inEither = regexp.MustCompile(`\bexec\b[^|;&]*\bdeploy(?:ment)?/\S+ -- /ionos-endpointslice-controller ([a-z]+)`)
+	// inEither is the program in one Pod of a Deployment, in runbooks by the function in_pod.
+	inEither = regexp.MustCompile(`(?:\bexec\b[^|;&]*\bdeploy(?:ment)?/\S+ -- /ionos-endpointslice-controller|^\s*in_pod) ([a-z]+)`)
 	// forEvery are the commands that say the same in the Pod of the leader and in that
 	// of a standby.
 	forEvery = []string{"status", "explain", "diff", "check", "config", "version"}
@@ -44,7 +44,7 @@ func TestACommandThatIsWrongWithTwoReplicasIsRecognised(t *testing.T) {
 		"kubectl -n $NS logs deploy/$APP --tail=50": false, "kubectl logs -n edge deployment/x": false, "kubectl logs --since=1h deployments.apps/x | grep y": false,
 		"kubectl logs -l app=x --prefix": false, "kubectl logs --selector app=x --tail=5": false,
 		"kubectl logs -l app=x --prefix --tail=-1 | grep y": true, "kubectl logs POD": true, "kubectl logs job/x": true,
-		program + "run --once": false, program + "status --wait": true, program + "explain w1": true,
+		program + "run --once": false, "in_pod run --once": false, "in_pod status -A": true, program + "status --wait": true, program + "explain w1": true,
 		"kubectl rollout status deploy/x": true, "the logs of a Deployment": true, "logs deploy/...": true,
 	} {
 		if got := wrongOfTwo(line); (got == "") != right {

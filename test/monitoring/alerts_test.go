@@ -110,9 +110,6 @@ func TestEveryRuleSaysWhatItsReaderNeeds(t *testing.T) {
 		if r.For == "" && !strings.Contains(strings.ToLower(r.Expr), "stale") {
 			t.Errorf("%s: has no for, one scrape is no reason to wake anybody", r.Alert)
 		}
-		if got, want := strings.Split(r.Annotations["runbook_url"], "#")[0], runbookURL+r.Alert+".md"; got != want {
-			t.Errorf("%s: got runbook_url %s, want %s", r.Alert, got, want)
-		}
 		summary, description := r.Annotations["summary"], r.Annotations["description"]
 		if !strings.Contains(summary, "$labels.namespace") || !strings.Contains(summary, "$labels.job") {
 			t.Errorf("%s: the summary does not say which installation: %s", r.Alert, summary)

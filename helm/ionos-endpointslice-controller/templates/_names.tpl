@@ -91,3 +91,12 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- with include "controller.tag" . }}:{{ . }}{{ end }}
 {{- with .Values.image.digest }}@{{ . }}{{ end }}
 {{- end }}
+
+{{/* Rules or a dashboard, of a list of the root and a file, with links to the runbooks of the version. Not tpl: what stands in braces there is the reader's own. */}}
+{{- define "controller.monitoring" -}}
+{{- $root := index . 0 }}
+{{- $main := "https://github.com/ablmnzde/ionoscloud-endpointslice-controller/blob/main/docs/runbooks/" }}
+{{- $version := ternary "main" $root.Chart.AppVersion (eq $root.Chart.AppVersion "unreleased") }}
+{{- $url := $root.Values.metrics.runbookURL | default (replace "/main/" (printf "/%s/" $version) $main) }}
+{{- $root.Files.Get (index . 1) | replace $main $url }}
+{{- end }}

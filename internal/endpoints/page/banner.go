@@ -20,7 +20,7 @@ type banner struct {
 	Said  []string
 	Since *moment
 	// Means is what it means for the traffic, Do what to do about it, and Runbook
-	// the file of the documentation that says it at length.
+	// the section of the documentation that says it at length.
 	Means, Do, Runbook string
 }
 
@@ -47,13 +47,13 @@ func faults(d *report.Document, m moments) []banner {
 			when: d.Mode == guard.FailOpen.String(), Tone: bad, Title: "Failing open: " + d.Reason, Said: []string{d.Message}, Since: m.When(d.Since),
 			Means:   "No endpoint passes its health check, so all of them are published as ready: traffic may go to dead ones. Publishing none would certainly be an outage.",
 			Do:      "Check the workload and its port on the nodes, then the network between this daemon and the nodes. Failing open ends by itself as soon as an endpoint passes.",
-			Runbook: "docs/runbooks/IonosEndpointSliceFailingOpen.md",
+			Runbook: "docs/runbooks/no-traffic.md#ionosendpointslicefailingopen",
 		},
 		{
 			when: d.Problem != nil, Tone: bad, Title: "The Service cannot be filled: " + problem.Kind, Said: []string{problem.Message},
 			Means:   "No slice is created until the Service is corrected.",
 			Do:      "Correct the Service as the message says; no restart is needed.",
-			Runbook: "docs/runbooks/IonosEndpointSliceServiceProblem.md",
+			Runbook: "docs/runbooks/no-traffic.md#ionosendpointsliceserviceproblem",
 		},
 		storeBanner(d, m),
 		{
@@ -66,7 +66,7 @@ func faults(d *report.Document, m moments) []banner {
 			Said:    []string{"The health checks of " + counted(d.Stages.Unchecked, "endpoint", "endpoints") + " cannot be carried out."},
 			Means:   "These endpoints keep their state. One that dies now keeps getting traffic.",
 			Do:      "The messages of these nodes name the error of this machine. Repair that.",
-			Runbook: "docs/runbooks/IonosEndpointSliceEndpointsUnchecked.md",
+			Runbook: "docs/runbooks/health-checks.md#ionosendpointsliceendpointsunchecked",
 		},
 		removalBanner(d, m),
 	}
@@ -112,7 +112,7 @@ func standstillBanner(why string) banner {
 		when: why != "", Tone: bad, Title: "The program stands still", Said: []string{why},
 		Means:   "What is shown here is old. Slices stay as they are, and dead endpoints stay in them.",
 		Do:      "Restart the program; a restart changes nothing that is published. Kubernetes restarts it by itself if /livez is the liveness probe.",
-		Runbook: "docs/runbooks/IonosEndpointSliceNotSyncing.md",
+		Runbook: "docs/runbooks/program.md#ionosendpointslicenotsyncing",
 	}
 }
 
@@ -121,7 +121,7 @@ func holdBanner(d *report.Document, m moments) banner {
 		when: d.Mode == guard.Hold.String(), Tone: warn, Title: "Holding: " + d.Reason, Said: []string{d.Message}, Since: m.When(d.Since),
 		Means:   "The inventory looks wrong, so it was rejected. An endpoint that it leaves out stays while it passes its health check; one that is down at EMPTY_RESULT_THRESHOLD such inventories in a row is removed. New nodes still join, and dead endpoints still go down.",
 		Do:      "Check the source. Nodes that are really gone fail their health check: their endpoints go down, and are removed later.",
-		Runbook: "docs/runbooks/IonosEndpointSliceHolding.md",
+		Runbook: "docs/runbooks/inventory.md#ionosendpointsliceholding",
 	}
 	if d.Removal != nil {
 		b.Means = "The inventory looks wrong, and was rejected. Some endpoints that it leaves out will still be removed; see above. New nodes still join."
@@ -144,7 +144,7 @@ func removalBanner(d *report.Document, m moments) banner {
 		when: d.Removal != nil, Tone: bad, Title: "Rejected inventories will remove endpoints", Said: []string{removal.String() + "."},
 		Means:   "These endpoints are down, or as many new ones replace them. With HEALTH_CHECK_MODE=off they are all that the inventories leave out, and no check tells whether they work. Other endpoints that pass stay.",
 		Do:      "Find out whether these nodes are really gone. If they are not, repair the source before the endpoints are removed; EMPTY_RESULT_THRESHOLD=0 stops the removal meanwhile.",
-		Runbook: "docs/runbooks/IonosEndpointSliceRemovalPending.md",
+		Runbook: "docs/runbooks/inventory.md#ionosendpointsliceremovalpending",
 	}
 	if at := m.When(removal.At); at != nil {
 		b.Said = append(b.Said, "That is "+at.Relative+".")
@@ -153,9 +153,9 @@ func removalBanner(d *report.Document, m moments) banner {
 }
 
 func storeBanner(d *report.Document, m moments) banner {
-	title, runbook := "The slices cannot be written", "docs/runbooks/IonosEndpointSliceWritesFailing.md"
+	title, runbook := "The slices cannot be written", "docs/runbooks/api-server.md#ionosendpointslicewritesfailing"
 	if d.Store.LoadError != "" {
-		title, runbook = "The slices cannot be read", "docs/runbooks/IonosEndpointSliceStoreUnavailable.md"
+		title, runbook = "The slices cannot be read", "docs/runbooks/api-server.md#ionosendpointslicestoreunavailable"
 	}
 	b := banner{
 		when: d.Store.LastError != "", Tone: bad, Title: title, Said: []string{d.Store.LastError},
@@ -212,7 +212,7 @@ func sourceBanner(d *report.Document, m moments) banner {
 		when: d.Source.LastError != "", Tone: warn, Title: "The source cannot be read", Said: []string{d.Source.LastError},
 		Means:   "No node joins or leaves. Health checks still take dead endpoints down and bring them back.",
 		Do:      fmt.Sprintf("Check the source %q and the access to it.", d.Source.Kind),
-		Runbook: "docs/runbooks/IonosEndpointSliceSourceFailing.md",
+		Runbook: "docs/runbooks/inventory.md#ionosendpointslicesourcefailing",
 	}
 	last := "The source has never been read."
 	if success := m.When(d.Source.LastSuccess); success != nil {
@@ -238,7 +238,7 @@ func replicasBanner(d *report.Document, m moments) banner {
 		Said:    []string{counted(held, "endpoint does", "endpoints do") + " not answer the leader, but another replica connects to them."},
 		Means:   "These endpoints stay ready. After a minute the lease moves to a replica that reaches them and all that the leader reaches, once in ten minutes at most.",
 		Do:      "Check the network between the node of the leader and these endpoints.",
-		Runbook: "docs/runbooks/IonosEndpointSliceReplicasDisagree.md",
+		Runbook: "docs/runbooks/health-checks.md#ionosendpointslicereplicasdisagree",
 	}
 	for _, r := range d.Election.Replicas {
 		if since := m.When(r.Since); since != nil {

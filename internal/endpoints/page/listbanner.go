@@ -21,7 +21,7 @@ func listBanners(t *report.Services, m moments) []banner {
 			when: len(unread) > 0, Tone: warn, Title: "Sources that cannot be read", Said: several(unread, m.unread),
 			Means:   "No node joins or leaves these pools. Health checks still take dead endpoints down and bring them back. A pool that was never read has no new endpoint.",
 			Do:      "Check the source of each pool, its credentials, and the network between this daemon and the source. The daemon tries again by itself.",
-			Runbook: "docs/runbooks/IonosEndpointSliceSourceFailing.md",
+			Runbook: "docs/runbooks/inventory.md#ionosendpointslicesourcefailing",
 		},
 		{
 			when: len(t.ServicesWithoutPool) > 0, Tone: warn, Title: "Slices of pools that no document describes",

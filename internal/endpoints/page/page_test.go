@@ -113,9 +113,9 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 		}, []string{"Holding: TooManyRemovals", "4 of 5 endpoints", "5 min ago", "An endpoint that it leaves out stays while it passes its health check", "EMPTY_RESULT_THRESHOLD such inventories in a row is removed"}},
 		"a removal is pending": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Removal = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9, At: since.Add(9 * time.Minute)}
-		}, []string{"3 kept endpoints will be removed, the first at " + since.Add(9*time.Minute).UTC().Format(time.TimeOnly) + " UTC, if 9 more scheduled inventories are rejected", "That is in 4 min", "will still be removed", "whether these nodes are really gone", "IonosEndpointSliceRemovalPending.md"}},
+		}, []string{"3 kept endpoints will be removed, the first at " + since.Add(9*time.Minute).UTC().Format(time.TimeOnly) + " UTC, if 9 more scheduled inventories are rejected", "That is in 4 min", "will still be removed", "whether these nodes are really gone", "inventory.md#ionosendpointsliceremovalpending"}},
 		"only leaving endpoints pass": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "NothingPasses" }, []string{"endpoints that leave do", "before the leaving nodes are switched off"}},
-		"some are not checked":        {func(d *report.Document) { d.Stages.Unchecked = 2 }, []string{"Some endpoints are not checked", "health checks of 2 endpoints cannot be carried out", "IonosEndpointSliceEndpointsUnchecked.md"}},
+		"some are not checked":        {func(d *report.Document) { d.Stages.Unchecked = 2 }, []string{"Some endpoints are not checked", "health checks of 2 endpoints cannot be carried out", "health-checks.md#ionosendpointsliceendpointsunchecked"}},
 		"contract 117: hold of a document's target": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Service.Spelling = "Hold", "TooManyRemovals", naming.Fields
 			d.Pools = []report.PoolPart{{PoolUse: report.PoolUse{Name: "blue", State: report.Active}, HealthCheckBy: naming.Pool}}
@@ -140,7 +140,7 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 		"store": {func(d *report.Document) { d.Store.LastError, d.Store.PendingSlices = "connection refused", 1 },
 			[]string{"connection refused", "1 slice waits to be written", "Traffic goes to the endpoints that were written last"}},
 		"store that cannot be read": {func(d *report.Document) { d.Store.LastError, d.Store.LoadError = "forbidden", "forbidden" },
-			[]string{"The slices cannot be read", "IonosEndpointSliceStoreUnavailable.md"}},
+			[]string{"The slices cannot be read", "api-server.md#ionosendpointslicestoreunavailable"}},
 		"problem":              {func(d *report.Document) { d.Problem = &report.Problem{Kind: "PortMismatch", Message: "no port http"} }, []string{"PortMismatch", "no port http"}},
 		"refused":              {func(d *report.Document) { d.Store.SlicesOfOthers = []string{"web-remote: helm has it"} }, []string{"helm has it", "TARGET_ENDPOINTSLICE_NAME"}},
 		"beside":               {func(d *report.Document) { d.Store.SlicesBeside = []string{"web-1: mirrored"} }, []string{"web-1: mirrored", "Others publish"}},
@@ -159,11 +159,12 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 				t.Errorf("%s: got no %q", name, want)
 			}
 		}
-		for _, runbook := range regexp.MustCompile(`>(docs/runbooks/\w+\.md)<`).FindAllStringSubmatch(page, -1) {
-			if _, err := os.Stat(filepath.Join("..", "..", "..", runbook[1])); err != nil {
-				t.Errorf("%s: %v", name, err)
+		for _, runbook := range regexp.MustCompile(`>(docs/runbooks/[\w-]+\.md)#(\w+)<`).FindAllStringSubmatch(page, -1) {
+			text, err := os.ReadFile(filepath.Join("..", "..", "..", runbook[1]))
+			if err != nil || !strings.Contains(strings.ToLower(string(text)), "\n## "+runbook[2]+"\n") {
+				t.Errorf("%s: %s has no heading %s, %v", name, runbook[1], runbook[2], err)
 			}
-			if !strings.Contains(page, `<a class="address" href="https://github.com/ablmnzde/ionoscloud-endpointslice-controller/blob/main/`+runbook[1]+`"`) {
+			if !strings.Contains(page, `<a class="address" href="https://github.com/ablmnzde/ionoscloud-endpointslice-controller/blob/main/`+runbook[1]+"#"+runbook[2]+`"`) {
 				t.Errorf("%s: %s is no link", name, runbook[1])
 			}
 		}

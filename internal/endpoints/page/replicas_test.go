@@ -14,5 +14,5 @@ func TestContract240ThePageSaysThatReplicasDisagree(t *testing.T) {
 		w.doc.Nodes = []report.Node{{Name: "a", State: "ready", Reason: "ReadyElsewhere"}, {Name: "b", State: "ready", Reason: "Ready"}}
 		w.doc.Election.Replicas = []report.Replica{{Name: "pod-b", Reaches: 3, Since: time.Now().Add(-time.Minute)}}
 	})
-	says(t, w.page("").body, "Replicas disagree", "1 endpoint does not answer the leader", "pod-b reaches 3 since", "IonosEndpointSliceReplicasDisagree")
+	says(t, w.page("").body, "Replicas disagree", "1 endpoint does not answer the leader", "pod-b reaches 3 since", "health-checks.md#ionosendpointslicereplicasdisagree")
 }

@@ -139,7 +139,7 @@ func TestContract188ThePageOfManyTargetsTellsWhatToDoAboutASource(t *testing.T) 
 		}
 	})
 	body := w.page("?service=web").body
-	says(t, body, "Sources that cannot be read", "Pool berlin (ionos), never read: get servers: 401 Unauthorized.", "What to do:", "docs/runbooks/IonosEndpointSliceSourceFailing.md",
+	says(t, body, "Sources that cannot be read", "Pool berlin (ionos), never read: get servers: 401 Unauthorized.", "What to do:", "docs/runbooks/inventory.md#ionosendpointslicesourcefailing",
 		`name="service" value="web"`, "published endpoints")
 	if strings.Contains(body, "Pool london (") {
 		t.Error("a source that can be read is among those that cannot")
