@@ -262,6 +262,14 @@ func TestTheBlocksOfTheReadmeWork(t *testing.T) {
 	s.follow(t, "README.md")
 }
 
+// tryIt is the page about a machine without a cluster.
+const tryIt = "docs/try-it.md"
+
+func TestTheBlocksWithoutAClusterWork(t *testing.T) {
+	netns.Require(t)
+	newSession(t).follow(t, tryIt)
+}
+
 // TestTheBlocksOfTheTutorialWork has one API server for both clusters, and what
 // the blocks that are not run would have left.
 func TestTheBlocksOfTheTutorialWork(t *testing.T) {

@@ -29,11 +29,27 @@ func TestTheReadmeNamesTheVersions(t *testing.T) {
 		"| Kubernetes, local cluster | " + supported + " or newer | " + server + " |",
 		"| " + server + " |\n| Helm | 3 and 4 | " + found(t, helm, `helm/v3 v([\d.]+)`) + ", " + found(t, helm, `helm/v4 v([\d.]+)`) + " |",
 		"| Go, to build it | " + language + " or newer | " + language + " |",
-		"a Debian machine with Go " + language + " and",
 	} {
 		if !strings.Contains(read(t, "README.md"), want) {
 			t.Errorf("README.md: got no %q", want)
 		}
+	}
+	if want := "a Debian machine with Go " + language + " and"; !strings.Contains(read(t, tryIt), want) {
+		t.Errorf("%s: got no %q", tryIt, want)
+	}
+}
+
+// maxReadme is how many words a reader has before a choice, maxFirst those that say for whom it is.
+const maxReadme, maxFirst = 1100, 100
+
+// TestTheReadmeIsShort counts what stands between spaces.
+func TestTheReadmeIsShort(t *testing.T) {
+	words := strings.Fields(read(t, "README.md"))
+	if len(words) > maxReadme {
+		t.Errorf("README.md: got %d words, want %d at most", len(words), maxReadme)
+	}
+	if first := strings.Join(words[:maxFirst], " "); !strings.Contains(first, "It is for you if") || !strings.Contains(first, "docs/comparison.md") {
+		t.Errorf("README.md: the first %d words do not say for whom it is, and for whom it is not", maxFirst)
 	}
 }
 
