@@ -1,17 +1,27 @@
 package kube
 
 import (
+	"bytes"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // Way says how an API server is reached. Access is the way that files say.
@@ -257,4 +267,165 @@ func checkPlugin(plugin *clientcmdapi.ExecConfig) error {
 		return errors.New("its exec plugin has no interactiveMode, which " + group + "v1 needs; write interactiveMode: Never")
 	}
 	return nil
+}
+
+// checksum is of the contents of all files. One that is missing counts as empty: it
+// may be one of several kubeconfigs.
+func checksum(names []string) ([sha256.Size]byte, error) {
+	sums := sha256.New()
+	for _, name := range names {
+		err := regular(name)
+		if errors.Is(err, fs.ErrNotExist) {
+			sums.Write(make([]byte, sha256.Size))
+			continue
+		}
+		if err != nil {
+			return [sha256.Size]byte{}, err
+		}
+		content, err := os.ReadFile(name)
+		if err != nil {
+			return [sha256.Size]byte{}, err
+		}
+		sum := sha256.Sum256(content)
+		sums.Write(sum[:])
+	}
+	return [sha256.Size]byte(sums.Sum(nil)), nil
+}
+
+// inline reads the files that the configuration names, so that client-go need
+// not watch them.
+func inline(config *rest.Config) error {
+	if err := rest.LoadTLSFiles(config); err != nil {
+		return errors.New("a file of its certificates cannot be read")
+	}
+	config.CAFile, config.CertFile, config.KeyFile = "", "", ""
+	if config.BearerTokenFile != "" {
+		token, err := os.ReadFile(config.BearerTokenFile)
+		if err != nil {
+			return err
+		}
+		config.BearerToken, config.BearerTokenFile = string(bytes.TrimSpace(token)), ""
+		if config.BearerToken == "" {
+			return errors.New("the file of its token is empty")
+		}
+	}
+	return nil
+}
+
+// proxies are the schemes of a proxy-url that client-go takes.
+var proxies = []string{"http", "https", "socks5"}
+
+// checkCluster says what is wrong with the addresses and files of a cluster.
+func checkCluster(name string, cluster *clientcmdapi.Cluster) error {
+	server, err := url.Parse(cluster.Server)
+	switch {
+	case cluster.Server == "":
+		return fmt.Errorf("cluster %q has no server", name)
+	case err != nil, server.Host == "" && server.Scheme != "":
+		return fmt.Errorf("cluster %q: its server is no valid URL; it is not shown, because it may hold a password", name)
+	}
+	if cluster.ProxyURL != "" {
+		through, err := url.Parse(cluster.ProxyURL)
+		if err != nil || !slices.Contains(proxies, through.Scheme) || transport.CheckProxy(through) != nil {
+			return fmt.Errorf("cluster %q: its proxy-url is no valid URL of scheme http, https or socks5; %s", name, transport.ProxyRemedy)
+		}
+	}
+	return checkFiles(fmt.Sprintf("cluster %q", name), map[string]string{"certificate-authority": cluster.CertificateAuthority})
+}
+
+// checkFiles says which of the files that a kubeconfig names cannot be read.
+func checkFiles(of string, files map[string]string) error {
+	for _, field := range slices.Sorted(maps.Keys(files)) {
+		if files[field] == "" {
+			continue
+		}
+		if err := regular(files[field]); err != nil {
+			return fmt.Errorf("%s: its %s: %w", of, field, err)
+		}
+	}
+	return nil
+}
+
+// Credential is what identifies the user to an API server.
+type Credential string
+
+// The credentials that may say when they end, and Plugin, which does not and
+// renews itself.
+const (
+	Token             Credential = "token"
+	ClientCertificate Credential = "client certificate"
+	Plugin            Credential = "exec plugin"
+)
+
+// Expiry is when a credential ends.
+type Expiry struct {
+	// Credential is the one that ends; empty where it does not say when.
+	Credential Credential
+	// Begins is since when it is valid; zero where it does not say.
+	Begins time.Time
+	// Ends is until when it is valid; zero where that is not known.
+	Ends time.Time
+}
+
+const (
+	// longestNotice is how long before a credential expires the warning begins, unless
+	// the last 1/noticeShare of its lifetime is shorter: a program renews such a
+	// credential, and is late by then.
+	longestNotice = 14 * 24 * time.Hour
+	noticeShare   = 10
+)
+
+// ExpiryOf returns when the credential of a configuration ends, of a certificate
+// and a token the one that ends sooner. Everything has to be inline, as Snapshot
+// returns it. It is not known of opaque tokens, of passwords, and of what an exec
+// plugin gets. Signatures are for the API server to check.
+func ExpiryOf(config *rest.Config) Expiry {
+	certificate := expiryOfCertificate(config.CertData)
+	begins, ends := transport.TokenValidity(config.BearerToken)
+	switch {
+	case !ends.IsZero() && (!certificate.Known() || ends.Before(certificate.Ends)):
+		return Expiry{Token, begins, ends}
+	case !certificate.Known() && config.ExecProvider != nil:
+		return Expiry{Credential: Plugin}
+	}
+	return certificate
+}
+
+// Known reports whether it is known when the credential ends.
+func (e Expiry) Known() bool { return !e.Ends.IsZero() }
+
+// Lifetime is how long the credential is valid in all, 0 where that is not known.
+func (e Expiry) Lifetime() time.Duration {
+	if e.Begins.IsZero() || !e.Begins.Before(e.Ends) {
+		return 0
+	}
+	return e.Ends.Sub(e.Begins)
+}
+
+// Soon reports whether it is time to renew the credential: it ends within 14 days,
+// and within a tenth of its lifetime.
+func (e Expiry) Soon(now time.Time) bool {
+	notice := longestNotice
+	if lifetime := e.Lifetime(); lifetime > 0 {
+		notice = min(notice, lifetime/noticeShare)
+	}
+	return e.Known() && e.Ends.Sub(now) < notice
+}
+
+// expiryOfCertificate reads the first certificate, which is the client's own.
+func expiryOfCertificate(data []byte) Expiry {
+	for {
+		var block *pem.Block
+		if block, data = pem.Decode(data); block == nil {
+			return Expiry{}
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		certificate, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return Expiry{}
+		}
+		return Expiry{Credential: ClientCertificate, Begins: certificate.NotBefore, Ends: certificate.NotAfter}
+	}
 }

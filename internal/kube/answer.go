@@ -18,6 +18,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
@@ -194,3 +196,105 @@ func broken(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		utilnet.IsHTTP2ConnectionLost(err) || strings.Contains(err.Error(), "http2: server sent GOAWAY")
 }
+
+// Silence ends what client-go logs where no context reaches it, such as why a plugin got
+// no new token. What goes wrong is in the errors. It is for main, before anything else:
+// the logger is the process's.
+func Silence() { klog.SetLogger(klog.New(nil)) }
+
+// ForLibrary returns the access as the files say it now, for a library that makes clients
+// of its own. They follow no redirect, and an error that comes without an answer shows no
+// credential. What a server itself says may repeat one: hide removes those that were used
+// from a text. Only the files of the token and of the certificates are read again.
+func (a Access) ForLibrary() (config *rest.Config, hide func(string) string, err error) {
+	if config, err = a.Config(); err != nil {
+		return nil, nil, err
+	}
+	if config.Proxy == nil {
+		config.Proxy = transport.ProxyFromEnvironment
+	}
+	secrets := &transport.Secrets{}
+	secrets.Add(config.BearerToken, config.Password)
+	config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return &guarded{inner, secrets} })
+	return config, secrets.Hide, nil
+}
+
+// guarded does for a library what a Client does for its own requests.
+type guarded struct {
+	http.RoundTripper
+
+	secrets *transport.Secrets
+}
+
+func (g *guarded) RoundTrip(request *http.Request) (*http.Response, error) {
+	remember(g.secrets, request)
+	response, err := g.RoundTripper.RoundTrip(request)
+	if err != nil {
+		return nil, &Error{text: transport.Cut(g.secrets.Hide(err.Error()), transport.MostShown), cause: err}
+	}
+	switch response.StatusCode {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return nil, errors.Join(errRedirect, response.Body.Close())
+	}
+	return response, nil
+}
+
+// WrappedRoundTripper lets client-go find the transport below.
+func (g *guarded) WrappedRoundTripper() http.RoundTripper { return g.RoundTripper }
+
+// mostAtOnce is how many requests of one client may be sent and not answered.
+// Those that were given up while a plugin hangs count too, so that they do not
+// pile up with time.
+const mostAtOnce = 16
+
+// bound lets the client end each request with its context also while an exec
+// plugin of the configuration runs: client-go itself waits for the plugin without
+// a bound. A configuration without a plugin needs nothing.
+func bound(config *rest.Config, client *http.Client) {
+	if config.ExecProvider != nil {
+		client.Transport = &bounded{inner: client.Transport, slots: make(chan struct{}, mostAtOnce)}
+	}
+}
+
+type bounded struct {
+	inner http.RoundTripper
+	slots chan struct{}
+}
+
+// RoundTrip implements http.RoundTripper.
+func (i *bounded) RoundTrip(request *http.Request) (*http.Response, error) {
+	type answer struct {
+		response *http.Response
+		err      error
+	}
+	ended := request.Context().Done()
+	select {
+	case i.slots <- struct{}{}:
+	case <-ended:
+		return nil, request.Context().Err()
+	}
+	answered := make(chan answer)
+	go func() {
+		defer func() { <-i.slots }()
+		response, err := i.inner.RoundTrip(request)
+		select {
+		case answered <- answer{response, err}:
+		case <-ended:
+			if err == nil {
+				response.Body.Close()
+			}
+		}
+	}()
+	select {
+	case a := <-answered:
+		return a.response, a.err
+	case <-ended:
+		return nil, request.Context().Err()
+	}
+}
+
+// WrappedRoundTripper lets client-go find the transport within.
+func (i *bounded) WrappedRoundTripper() http.RoundTripper { return i.inner }
+
+// CloseIdleConnections is what http.Client looks for.
+func (i *bounded) CloseIdleConnections() { utilnet.CloseIdleConnectionsFor(i.inner) }

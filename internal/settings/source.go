@@ -1,6 +1,15 @@
 package settings
 
-import "time"
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
+)
 
 // Source says where the nodes come from and how often they are read.
 type Source struct {
@@ -69,4 +78,171 @@ type IONOS struct {
 	// place and as a number in another; they are compared as numbers.
 	PrivateLANID int    `envconfig:"IONOS_PRIVATE_LAN_ID" source:"ionos" min:"1" max:"2147483647" example:"2" desc:"number of the private LAN whose addresses are published; needed with SOURCE_KIND=ionos"`
 	ClusterID    string `envconfig:"IONOS_CLUSTER_ID" format:"uuid" desc:"UUID of the managed Kubernetes cluster whose nodes are read; needed with SOURCE_KIND=ionos unless SECURED_KUBECONFIG is set, whose cluster then lists the nodes"`
+}
+
+// Health is how an endpoint is checked.
+type Health struct {
+	Mode HealthMode `envconfig:"HEALTH_CHECK_MODE" default:"tcp" oneof:"off,tcp,http,https" desc:"how an endpoint is checked. off: not at all, every endpoint counts as passing; tcp: it accepts a connection; http and https: it answers a GET with an expected status"`
+	// Path is a request's target: path and query.
+	Path string `envconfig:"HEALTH_CHECK_PATH" mode:"http" default:"/" format:"url-path" desc:"path, and query if need be, of the request; for http and https"`
+	// Host is empty for the member's own address. It never decides where to
+	// connect to (contract 11).
+	Host string `envconfig:"HEALTH_CHECK_HOST" mode:"http" format:"host" fallback:"address of the endpoint" example:"web.example.com" desc:"Host header of the request, without a port; for http and https"`
+	// Port is 0 for the only TCP port of the target.
+	Port int `envconfig:"HEALTH_CHECK_PORT" min:"1" max:"65535" fallback:"target port" example:"8080" desc:"TCP port to check; needed when the target has several TCP ports or none"`
+	// ExpectedStatus has the kubelet's default.
+	ExpectedStatus []string `envconfig:"HEALTH_CHECK_EXPECTED_STATUS" mode:"http" format:"status" default:"200-399" example:"200-399,404" desc:"HTTP statuses that pass, as numbers from 100 to 599 and ranges, separated by commas; for http and https"`
+	// Interval has a lower limit so that checks in question (a tenth of it, at
+	// least 100 ms) are never slower than the others.
+	Interval time.Duration `envconfig:"HEALTH_CHECK_INTERVAL" default:"2s" min:"100ms" max:"1h" desc:"time from the start of one round of checks to the start of the next. Default: 2s, or HEALTH_CHECK_TIMEOUT if that is longer"`
+	// Timeout may not exceed Interval: rounds never overlap (contract 12), so one
+	// silent endpoint would make every round late. AWS and GCP have the same rule.
+	Timeout time.Duration `envconfig:"HEALTH_CHECK_TIMEOUT" default:"1s" min:"10ms" max:"1h" desc:"timeout of one check, at most HEALTH_CHECK_INTERVAL. Default: 1s, or the interval if that is shorter"`
+	// Rise and Fall count results in a row; one opposite result starts anew
+	// (contract 10).
+	Rise int `envconfig:"HEALTH_CHECK_RISE" default:"2" min:"1" max:"1000" desc:"passes in a row after which an endpoint that is down is ready again"`
+	Fall int `envconfig:"HEALTH_CHECK_FALL" default:"3" min:"1" max:"1000" desc:"failures in a row after which an endpoint is down"`
+	// Concurrency bounds sockets and goroutines (contract 33).
+	Concurrency int `envconfig:"HEALTH_CHECK_CONCURRENCY" default:"256" min:"1" max:"65535" desc:"checks in flight at the same time; each needs a file descriptor, and a quarter of those that the process may have is the most that checks use"`
+
+	// HoldConnection is off by default: a server that handles one connection at a
+	// time would hang for its clients while ours is idle in it.
+	HoldConnection bool `envconfig:"HEALTH_CHECK_HOLD_CONNECTION" default:"false" desc:"hold one idle TCP connection to each endpoint; when it is lost the endpoint is checked at once, so that a crash is seen within half a second. Wrong for servers that handle one connection at a time"`
+
+	TLSCAFile     string `envconfig:"HEALTH_CHECK_TLS_CA_FILE" mode:"https" fallback:"system's roots" example:"/etc/endpoints/ca.crt" desc:"PEM file with the authorities that sign the certificates of the endpoints; for https"`
+	TLSServerName string `envconfig:"HEALTH_CHECK_TLS_SERVER_NAME" mode:"https" format:"host" fallback:"HEALTH_CHECK_HOST, else the address" example:"web.example.com" desc:"name that the certificate must be for; for https"`
+	// TLSInsecure is for certificates that cannot be verified.
+	TLSInsecure bool `envconfig:"HEALTH_CHECK_TLS_INSECURE" mode:"https" default:"false" desc:"accept any certificate; for https. The check then proves that something answers, not what"`
+}
+
+// RootCAs reads the authorities of HEALTH_CHECK_TLS_CA_FILE. It returns nil,
+// which stands for the system's own, where no file is named.
+func (h Health) RootCAs() (*x509.CertPool, error) {
+	if h.TLSCAFile == "" {
+		return nil, nil
+	}
+	content, err := system.ReadFile(h.TLSCAFile, maxCAFile)
+	if err != nil {
+		return nil, fmt.Errorf("read authorities of the health check: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(content) {
+		return nil, fmt.Errorf("read authorities of the health check: %s: %w", h.TLSCAFile, errNoCertificate)
+	}
+	return pool, nil
+}
+
+var errNoCertificate = errors.New("holds no certificate in PEM form")
+
+// Guard is how much an inventory, or a prober that is cut off, may take away.
+type Guard struct {
+	// EmptyResultThreshold is 0 for "never" (contract 13).
+	EmptyResultThreshold int `envconfig:"EMPTY_RESULT_THRESHOLD" default:"10" min:"0" max:"1000000" desc:"rejected inventories in a row (empty, or taking away more than MAX_REMOVAL_PERCENT) after which endpoints that they leave out are removed: those that were down at each, those that as many new ones replace, and with HEALTH_CHECK_MODE=off all. Others stay as long as they pass. 0 means never"`
+	// MaxRemovalPercent never forbids the removal of a single endpoint.
+	MaxRemovalPercent int `envconfig:"MAX_REMOVAL_PERCENT" default:"50" min:"0" max:"100" desc:"percentage of the endpoints that may leave at a time; an inventory that takes more away is rejected, and what it leaves out is kept; one endpoint may always leave"`
+	// DrainPeriod is 0 for no draining at all.
+	DrainPeriod time.Duration `envconfig:"DRAIN_PERIOD" default:"30s" min:"0s" max:"24h" desc:"how long a leaving endpoint that still passes stays draining, at least until another one passes; 0s removes it as soon as one does"`
+	// MaxSilentPercent is contract 14, FailOpen contract 15.
+	MaxSilentPercent int  `envconfig:"HEALTH_CHECK_MAX_SILENT_PERCENT" default:"50" min:"0" max:"100" desc:"percentage of the endpoints that may be silent at once; if more are, this daemon is presumed cut off, and silence takes no endpoint down. With 0, silence never takes an endpoint down"`
+	FailOpen         bool `envconfig:"HEALTH_CHECK_FAIL_OPEN" default:"true" desc:"publish all endpoints that stay as ready when none passes its health check; false publishes them as down"`
+}
+
+// DefaultManagedBy is our name: of the binary, of the label value that marks
+// our slices, and of the lease.
+const DefaultManagedBy = "ionos-endpointslice-controller"
+
+// Target is the Service of the local cluster and how to fill it.
+type Target struct {
+	Namespace string `envconfig:"TARGET_NAMESPACE" default:"default" format:"dns-label" desc:"namespace of the Service and its slices"`
+	// ServiceName is also the value of a label, so 63 characters are the limit.
+	ServiceName string `envconfig:"TARGET_SERVICE_NAME" required:"true" format:"dns-label" example:"web" desc:"the selector-less Service, at most 63 characters"`
+	// SliceName leaves room for the suffix of further slices. Load fills in the
+	// default.
+	SliceName string `envconfig:"TARGET_ENDPOINTSLICE_NAME" format:"dns-subdomain" fallback:"<service>-remote" desc:"name of the first slice, at most 243 characters; further ones are <name>-2 and so on, those of IPv6 <name>-ipv6, <name>-ipv6-2 and so on"`
+	// ManagedBy decides which slices are ours to touch (contract 23).
+	ManagedBy string `envconfig:"TARGET_MANAGED_BY" default:"ionos-endpointslice-controller" format:"label-value" desc:"value of the label endpointslice.kubernetes.io/managed-by; slices with another value are never touched. Not one of Kubernetes' own controllers"`
+	// Port is 0 when Ports are given. Exactly one of the two is.
+	Port int `envconfig:"TARGET_PORT" min:"1" max:"65535" example:"8080" desc:"TCP port of the endpoints; its name is taken from the Service. Either this or TARGET_PORTS is needed"`
+	// Ports are empty when Port is given.
+	Ports []string `envconfig:"TARGET_PORTS" format:"port" example:"http=8080,dns=53/UDP" desc:"several ports, as name=port[/protocol] separated by commas, with the names of the Service's ports; protocols are TCP, UDP and SCTP"`
+	// MaxEndpointsPerSlice has the upper limit of the EndpointSlice API; its
+	// default is that of Kubernetes' own controller.
+	MaxEndpointsPerSlice int `envconfig:"MAX_ENDPOINTS_PER_SLICE" default:"100" min:"1" max:"1000" desc:"endpoints in one slice"`
+}
+
+// Documents are the folders of pools and bindings, which take the place of the one pool
+// and the one target of variables.
+type Documents struct {
+	// Dir is empty for an installation by variables. What is in it is for others to read:
+	// documents that are wrong end no program.
+	Dir string `envconfig:"DOCUMENTS_DIR" example:"/etc/endpoints/documents" desc:"folder with EndpointPools and EndpointBindings, in files that end in .yaml, .yml or .json; read again when they change. It takes the place of every variable of the source, the remote cluster, the target, the health check and the guard"`
+	// CredentialsDir has one folder for each name that pools give.
+	CredentialsDir string `envconfig:"CREDENTIALS_DIR" example:"/etc/endpoints/credentials" desc:"folder with one folder for each name in spec.credentials of the pools, which holds kubeconfig, token, username and password, ca.crt; needs documents"`
+	// API reads what the API server has beside what is in Dir.
+	API bool `envconfig:"DOCUMENTS_API" default:"false" desc:"read EndpointPools and EndpointBindings from the API server too, and tell there what becomes of them. It has to have the CustomResourceDefinitions. Where a file in DOCUMENTS_DIR holds a document of the same name, the file counts. Without DOCUMENTS_DIR it takes the place of the same variables"`
+	// BoundSubnets, BoundNamespaces and BoundPorts are what pools in the API server may
+	// not go beyond.
+	BoundSubnets    []string `envconfig:"BOUNDS_SUBNETS" everything:"0.0.0.0/0,::/0" format:"subnet" example:"10.0.0.0/16" desc:"address ranges that all subnets of pools in the API server must be inside; needed with DOCUMENTS_API=true"`
+	BoundNamespaces []string `envconfig:"BOUNDS_NAMESPACES" everything:"*" format:"namespace" example:"shop,blog" desc:"namespaces that pools in the API server may allow, and whose bindings in the API server count; * is every namespace; needed with DOCUMENTS_API=true"`
+	BoundPorts      []string `envconfig:"BOUNDS_PORTS" everything:"1-65535" format:"port-range" example:"30080,31000-31999" desc:"ports that pools in the API server may allow, as numbers and ranges; needed with DOCUMENTS_API=true"`
+}
+
+// Used reports whether documents take the place of variables.
+func (d Documents) Used() bool { return d.Dir != "" || d.API }
+
+// checkDocuments demands that a setting has one place: a variable of a pool or a target
+// beside documents would have no effect. One that has its default is tolerated, because a
+// manifest may well spell out every default.
+func (l *loader) checkDocuments() {
+	l.checkBounds()
+	if !l.byDocuments() {
+		if l.set("CREDENTIALS_DIR") {
+			l.mistake("CREDENTIALS_DIR", "has no effect without DOCUMENTS_DIR or DOCUMENTS_API=true", "set one of them, or remove it")
+		}
+		return
+	}
+	carrier := "DOCUMENTS_DIR"
+	if !l.set(carrier) {
+		carrier = "DOCUMENTS_API=true"
+	}
+	for _, v := range l.variables {
+		field := naming.Field(v.name)
+		if field == "" {
+			continue
+		}
+		for _, name := range []string{v.name, v.name + fileSuffix} {
+			if l.set(name) && (!l.sound(name) || render(v) != v.tags.Get("default")) {
+				l.mistake(name, "and "+carrier+" are both set", "remove one of them: with "+carrier+" this is "+field+" of a document")
+			}
+		}
+	}
+	if l.config.Documents.API && l.sound("DOCUMENTS_API", "STORE_KIND") && l.config.Store.Kind == StoreKubectl {
+		l.mistake("DOCUMENTS_API", "contradicts STORE_KIND=kubectl, which fills one Service and watches nothing", "set STORE_KIND=client-go, or put the documents into DOCUMENTS_DIR")
+	}
+	if l.config.Leader.Election && !l.set("LEADER_ELECTION_NAMESPACE") {
+		l.mistake("LEADER_ELECTION_NAMESPACE", "is required with LEADER_ELECTION=true and "+carrier+", and not set", "set it to the namespace of this installation")
+	}
+}
+
+// checkBounds demands bounds where the API server carries documents: whoever may write
+// them there may otherwise have everything published that a pool can name.
+func (l *loader) checkBounds() {
+	api := l.config.Documents.API
+	for _, v := range l.variables {
+		all := v.tags.Get("everything")
+		switch {
+		case all == "" || !l.sound("DOCUMENTS_API", v.name):
+		case api && !l.set(v.name):
+			l.mistake(v.name, "is required with DOCUMENTS_API=true, and not set", "set it to what pools in the API server may have at most; "+all+" is everything")
+		case !api && l.set(v.name):
+			l.mistake(v.name, "has no effect without DOCUMENTS_API=true", "set DOCUMENTS_API=true, or remove it")
+		}
+	}
+}
+
+// byDocuments reports whether documents take the place of variables. It is asked before
+// all variables are read.
+func (l *loader) byDocuments() bool {
+	api, err := strconv.ParseBool(l.env["DOCUMENTS_API"])
+	return l.set("DOCUMENTS_DIR") || err == nil && api
 }

@@ -159,7 +159,7 @@ func TestPagesNameOnlyWordsThatThereAre(t *testing.T) {
 	for _, doc := range inventory.Reasons() {
 		known = append(known, string(doc.Reason))
 	}
-	for _, found := range regexp.MustCompile(`(?m)^\t\w+ +Outcome = "(\w+)"`).FindAllStringSubmatch(read(t, "internal/endpoints/cli/outcome.go"), -1) {
+	for _, found := range regexp.MustCompile(`(?m)^\t\w+ +Outcome = "(\w+)"`).FindAllStringSubmatch(read(t, "internal/endpoints/cli/exit.go"), -1) {
 		known = append(known, found[1])
 	}
 	for _, condition := range report.ServiceConditions() {

@@ -2,13 +2,21 @@ package assign
 
 import (
 	"cmp"
+	"encoding/json"
+	"fmt"
 	"iter"
+	"maps"
 	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
@@ -211,4 +219,201 @@ func (u Use) SliceName(key Key) string {
 		return u.Adopt
 	}
 	return key.Service + "." + u.Pool
+}
+
+// forbids returns the first port of a use that may not be used, and whether there is
+// one. The check that the pool does for everybody needs no permission; another check of
+// the same port does.
+func forbids(allowed documents.Allowance, u Use) (uint16, bool) {
+	for _, p := range u.Ports {
+		if !allowed.Ports.Contains(int(p.Number)) {
+			return p.Number, true
+		}
+	}
+	port := u.Check.Port
+	if port == 0 || u.PoolCheck || allowed.Ports.Contains(int(port)) {
+		return 0, false
+	}
+	return port, true
+}
+
+// follows reports whether a remote Service may be followed.
+func follows(allowed documents.Allowance, remote inventory.RemoteService) bool {
+	return remote == (inventory.RemoteService{}) || slices.Contains(allowed.RemoteNamespaces, remote.Namespace)
+}
+
+// remoteOf is the remote Service that a request names for a pool; zero where it names none.
+func (r request) remoteOf(pool string) (remote inventory.RemoteService) {
+	for _, p := range r.spec.Pools {
+		if p.Name == pool && p.RemoteService != nil {
+			remote = inventory.RemoteService(*p.RemoteService)
+		}
+	}
+	return remote
+}
+
+// poolPort is the port that the pool checks for all its targets, 0 where each target's
+// own is checked.
+func poolPort(pool *v1alpha1.EndpointPool) uint16 {
+	if pool.Spec.HealthCheck.Port == nil {
+		return 0
+	}
+	return uint16(*pool.Spec.HealthCheck.Port)
+}
+
+// fields are the fields of a binding by the annotations that stand for them.
+var fields = map[string]string{
+	v1alpha1.AnnotationHealthCheckMode:           "mode",
+	v1alpha1.AnnotationHealthCheckPath:           "path",
+	v1alpha1.AnnotationHealthCheckHost:           "host",
+	v1alpha1.AnnotationHealthCheckPort:           "port",
+	v1alpha1.AnnotationHealthCheckExpectedStatus: "expectedStatus",
+}
+
+// fromAnnotations makes the binding that the annotations of a Service stand for, by the
+// same rules as for a binding in a file.
+func fromAnnotations(s Service) request {
+	check := map[string]any{}
+	for annotation, field := range fields {
+		text, set := s.Annotations[annotation]
+		if !set {
+			continue
+		}
+		check[field] = text
+		if number, err := strconv.Atoi(text); err == nil && field == "port" {
+			check[field] = number
+		}
+	}
+	spec := map[string]any{"pools": []map[string]string{{"name": s.Annotations[v1alpha1.AnnotationPool]}}}
+	if len(check) > 0 {
+		spec["healthCheck"] = check
+	}
+	binding := map[string]any{
+		"apiVersion": v1alpha1.APIVersion, "kind": v1alpha1.KindEndpointBinding,
+		"metadata": map[string]string{"namespace": s.Namespace, "name": s.Key.Service}, "spec": spec,
+	}
+	data, err := json.Marshal(binding)
+	if err != nil {
+		return request{annotated: true, mistakes: fmt.Sprintf("the annotations of Service %s cannot be read: %v", s.Key, err)}
+	}
+	document := documents.Decode("annotations", data)[0]
+	if document.Binding != nil {
+		return request{annotated: true, spec: document.Binding.Spec}
+	}
+	return request{annotated: true, mistakes: mistakesOf(s.Key, document.Mistakes)}
+}
+
+// mistakesOf says what is wrong with annotations, all at once.
+func mistakesOf(key Key, mistakes []documents.Mistake) string {
+	var texts []string
+	for _, m := range mistakes {
+		name := annotationOf(m.Field)
+		if m.Value != "" {
+			name += "=" + settings.Quote(m.Value)
+		}
+		texts = append(texts, fmt.Sprintf("%s: %s; %s", name, m.Rule, m.Remedy))
+	}
+	return fmt.Sprintf("the annotations of Service %s have mistakes, so what they say does not take effect: %s", key, strings.Join(texts, ". "))
+}
+
+// annotationOf names the annotation that stands for a field of a binding.
+func annotationOf(field string) string {
+	for annotation, name := range fields {
+		if field == "spec.healthCheck."+name {
+			return annotation
+		}
+	}
+	if strings.HasPrefix(field, "spec.pools") {
+		return v1alpha1.AnnotationPool
+	}
+	return field
+}
+
+// unknownAnnotations tells of annotations with our prefix that have no effect. Those of
+// other programs of this project are none of them.
+func unknownAnnotations(s Service) []Notice {
+	known := append(v1alpha1.BindingAnnotations(), v1alpha1.ViewAnnotations()...)
+	var notices []Notice
+	for _, name := range slices.Sorted(maps.Keys(s.Annotations)) {
+		if !strings.HasPrefix(name, v1alpha1.GroupName+"/") || slices.Contains(known, name) {
+			continue
+		}
+		remedy := "remove it; the annotations are " + settings.Listed(v1alpha1.BindingAnnotations(), "and")
+		if near := settings.Nearest(name, known); near != "" {
+			remedy = "did you mean " + near + "?"
+		}
+		notices = append(notices, Notice{s.Key, UnknownAnnotation, fmt.Sprintf("annotation %s of Service %s is not known and has no effect; %s", name, s.Key, remedy)})
+	}
+	return notices
+}
+
+// request is what a team wants for one Service.
+type request struct {
+	spec v1alpha1.EndpointBindingSpec
+	// annotated says that annotations of the Service say it, and no binding.
+	annotated bool
+	// variables says that the environment says it.
+	variables bool
+	// mistakes say why the annotations of the Service, or its binding, say nothing; empty
+	// otherwise.
+	mistakes string
+}
+
+// by is the kind of what says it.
+func (r request) by() naming.Kind {
+	switch {
+	case r.annotated:
+		return naming.Service
+	case r.variables:
+		return naming.Environment
+	}
+	return naming.Binding
+}
+
+// checkBy is the kind of what says the check, where own is the request's.
+func (r request) checkBy(own *v1alpha1.BindingHealthCheck) naming.Kind {
+	if own == nil && !r.variables {
+		return naming.Pool
+	}
+	return r.by()
+}
+
+// subject names the object and the field of it that say something.
+func (r request) subject(key Key, field string) string {
+	switch {
+	case field == "spec.ports" && len(r.spec.Ports) == 0:
+		return "Service " + key.String() + " spec.ports[].targetPort"
+	case r.annotated:
+		return "Service " + key.String() + " " + annotationOf(field)
+	}
+	return v1alpha1.KindEndpointBinding + " " + key.String() + " " + field
+}
+
+// requests collects bindings and annotated Services. Where a Service has both, the
+// binding counts.
+func requests(in Input, before map[Key]annotated) (wanted map[Key]request, notices []Notice, read map[Key]annotated) {
+	wanted, read = make(map[Key]request, len(in.Bindings)), make(map[Key]annotated, len(before))
+	for _, b := range in.Bindings {
+		wanted[Key{b.Namespace, b.Name}] = request{spec: b.Spec, variables: in.Variables}
+	}
+	for _, b := range in.Broken {
+		wanted[b.Key] = request{spec: v1alpha1.EndpointBindingSpec{HealthCheck: b.HealthCheck}, mistakes: b.Mistakes}
+	}
+	for _, s := range in.Services {
+		notices = append(notices, unknownAnnotations(s)...)
+		if s.Annotations[v1alpha1.AnnotationPool] == "" {
+			continue
+		}
+		if _, bound := wanted[s.Key]; bound {
+			notices = append(notices, Notice{s.Key, BindingWins, fmt.Sprintf(
+				"Service %s has the annotation %s and an EndpointBinding: the binding counts; remove one of them", s.Key, v1alpha1.AnnotationPool)})
+			continue
+		}
+		known, again := before[s.Key]
+		if !again || !maps.Equal(known.annotations, s.Annotations) {
+			known = annotated{s.Annotations, fromAnnotations(s)}
+		}
+		wanted[s.Key], read[s.Key] = known.request, known
+	}
+	return wanted, notices, read
 }

@@ -3,7 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -116,4 +119,20 @@ func (p Program) preflight(ctx context.Context, c settings.Config, o preflight.O
 		}
 	}
 	return preflight.Run(ctx, o), nil
+}
+
+// onlyFlag adds --only to a command. It takes areas of check, with commas between them or
+// one at a time.
+func onlyFlag(cmd *cobra.Command, areas *[]string) {
+	all := strings.Join(preflight.Areas(), ", ")
+	cmd.Flags().Func("only", "check only these `areas`: "+all, func(value string) error {
+		for area := range strings.SplitSeq(value, ",") {
+			if !slices.Contains(preflight.Areas(), area) {
+				return fmt.Errorf("%q is no area; the areas are %s", area, all)
+			}
+			*areas = append(*areas, area)
+		}
+		return nil
+	})
+	_ = cmd.RegisterFlagCompletionFunc("only", cobra.FixedCompletions(preflight.Areas(), cobra.ShellCompDirectiveNoFileComp))
 }

@@ -3,13 +3,16 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/environment"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
@@ -86,4 +89,39 @@ func within(ctx context.Context, timeout time.Duration) (context.Context, contex
 // timeoutFlag adds --timeout to a command.
 func timeoutFlag(cmd *cobra.Command, timeout *time.Duration) {
 	cmd.Flags().DurationVar(timeout, "timeout", time.Minute, "give up after this time, with exit status 124; 0 waits for ever")
+}
+
+// versionCommand says which build this is.
+func (p Program) versionCommand() *cobra.Command {
+	var out commandline.Format
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  cobra.NoArgs,
+		RunE: func(_ *cobra.Command, _ []string) error {
+			v := p.thisVersion()
+			return out.Print(p.Stdout, v, v.String()+"\n")
+		},
+	}
+	commandline.OutputFlag(cmd, &out)
+	return cmd
+}
+
+// version is what the version command prints.
+type version struct {
+	APIVersion string `json:"apiVersion"`
+	Version    string `json:"version"`
+	Go         string `json:"go"`
+	OS         string `json:"os"`
+	Arch       string `json:"arch"`
+}
+
+// thisVersion is the version of this build.
+func (p Program) thisVersion() version {
+	return version{APIVersion: report.APIVersion, Version: p.Version, Go: runtime.Version(), OS: runtime.GOOS, Arch: runtime.GOARCH}
+}
+
+// String is what version prints as text, and --version.
+func (v version) String() string {
+	return fmt.Sprintf("ionos-endpointslice-controller %s (%s %s/%s)", v.Version, v.Go, v.OS, v.Arch)
 }

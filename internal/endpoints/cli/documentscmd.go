@@ -4,12 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/apiserver"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/environment"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/folder"
+	event "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/events"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
@@ -165,4 +172,153 @@ func (p Program) printDocuments(set documents.Set) error {
 		between = "---\n"
 	}
 	return nil
+}
+
+// carriers are where documents come from: a folder, the API server, or both.
+type carriers struct {
+	folder  *folder.Watcher    // nil without DOCUMENTS_DIR
+	kinds   *apiserver.Watcher // nil without DOCUMENTS_API
+	changed chan struct{}
+
+	mu             sync.Mutex
+	files, objects documents.Set
+	set            documents.Set
+}
+
+// newCarriers makes what the configuration names.
+func newCarriers(c settings.Config, m *metrics.Metrics) (*carriers, error) {
+	out := &carriers{changed: make(chan struct{}, 1)}
+	var err error
+	if c.Documents.Dir != "" {
+		if out.folder, err = folder.New(folder.Options{Dir: c.Documents.Dir, Read: readFolder(c, folder.Look)}); err != nil {
+			return nil, err
+		}
+	}
+	if c.Documents.API {
+		out.kinds, err = newKinds(c, m)
+	}
+	return out, err
+}
+
+func newKinds(c settings.Config, m *metrics.Metrics) (*apiserver.Watcher, error) {
+	return apiserver.New(apiserver.Options{Way: localWay(c.Store, m, metrics.ClientDocuments), UserAgent: event.Controller, Bounds: boundsOf(c.Documents)})
+}
+
+// boundsOf are the bounds of documents in the API server.
+func boundsOf(d settings.Documents) documents.Bounds {
+	return documents.Bounds{Subnets: prefixes(d.BoundSubnets), Namespaces: d.BoundNamespaces, Ports: settings.ParsePorts(d.BoundPorts...)}
+}
+
+// bounded are the namespaces of the bounds by name, none where these are all.
+func bounded(d settings.Documents) []string {
+	if slices.Contains(d.BoundNamespaces, "*") {
+		return nil
+	}
+	return d.BoundNamespaces
+}
+
+// none is what a carrier that is not used says: it has nothing, and that is certain.
+func none() documents.Set { return documents.Set{Generation: 1, Complete: true} }
+
+// Set implements controller.Documents.
+func (c *carriers) Set() documents.Set {
+	files, listed := none(), none()
+	if c.folder != nil {
+		files = c.folder.Set()
+	}
+	if c.kinds != nil {
+		listed = c.kinds.Set()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if files.Generation != c.files.Generation || listed.Generation != c.objects.Generation {
+		c.files, c.objects = files, listed
+		c.set = documents.Join(c.set, files, listed)
+	}
+	return c.set
+}
+
+// Changed implements controller.Documents.
+func (c *carriers) Changed() <-chan struct{} { return c.changed }
+
+// Run keeps the documents current until ctx ends.
+func (c *carriers) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	follow := func(run func(context.Context) error, changed <-chan struct{}) {
+		running.Go(func() { _ = run(ctx) }) // it only ends with its context
+		running.Go(func() { pass(ctx, changed, c.changed) })
+	}
+	if c.folder != nil {
+		follow(c.folder.Run, c.folder.Changed())
+	}
+	if c.kinds != nil {
+		follow(c.kinds.Run, c.kinds.Changed())
+	}
+	return nil
+}
+
+// pass passes on that something changed, until ctx ends.
+func pass(ctx context.Context, changed <-chan struct{}, to chan<- struct{}) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-changed:
+			kube.Signal(to)
+		}
+	}
+}
+
+// statusOptions say what becomes of documents in the API server, for their status.
+func (b *parts) statusOptions() apiserver.StatusOptions {
+	facts := b.facts(time.Now())
+	options := apiserver.StatusOptions{
+		Want: func() (all iter.Seq[apiserver.Status], busy bool) {
+			statuses, busy := facts().Statuses()
+			return func(yield func(apiserver.Status) bool) {
+				statuses(func(s report.ObjectStatus) bool { return yield(apiserver.Status(s)) })
+			}, busy
+		},
+		Revision: func() uint64 {
+			revision := b.server.Revision() << 1
+			if b.leader.state().Leading {
+				revision++
+			}
+			return revision
+		},
+		Trouble: func(listed []apiserver.Failure) {
+			if len(listed) == 0 {
+				b.log.Info("the status of documents in the API server is written again")
+				return
+			}
+			b.log.Warn("the status of documents in the API server is not written, everything else works; give this program the right to update endpointpools/status and endpointbindings/status, or let the admission policy or webhook that is named allow it",
+				"objects", len(listed), "object", listed[0].Key.String(), "error", listed[0].Err)
+		},
+	}
+	if b.leader.elector != nil {
+		options.Fence = b.leader.elector.Fence
+	}
+	return options
+}
+
+// unwrittenObjects are those whose status is not written.
+func (b *parts) unwrittenObjects() []apiserver.Failure {
+	if b.carriers == nil || b.carriers.kinds == nil {
+		return nil
+	}
+	return b.carriers.kinds.Unwritten()
+}
+
+// unwritten says of which objects the status is not written, and why; empty for none.
+func (b *parts) unwritten() string {
+	listed := b.unwrittenObjects()
+	if len(listed) == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("The status of %s cannot be written: %v", listed[0].Key, listed[0].Err)
+	if others := len(listed) - 1; others > 0 {
+		text += ". So it is with " + plural(others, "more object")
+	}
+	return text
 }

@@ -1,14 +1,22 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"sync"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/cluster"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
@@ -76,4 +84,195 @@ func (c clusterHub) Open(of publish.Target) (controller.Store, error) {
 		return nil, err // a nil *cluster.Store would not be a nil Store
 	}
 	return store, nil
+}
+
+// few is a hub of stores that watch nothing, memory and kubectl. It knows the Services that
+// bindings name, and has a store for each pool of theirs until it ends. With kubectl that is
+// one Service, for each look at the slices is a program: the first that a binding named.
+type few struct {
+	documents      controller.Documents
+	config         settings.Config
+	out            io.Writer
+	added, changed chan struct{}
+
+	mu     sync.Mutex
+	stores []*fewStore
+
+	printing sync.Mutex
+}
+
+// fewStore has what one pool gives a Service.
+type fewStore struct {
+	*controller.One
+	of publish.Target
+	// memory is nil with kubectl, else it has this Service.
+	memory  *store.Memory
+	service publish.Service
+}
+
+// Write implements io.Writer: one slice is printed after the other.
+func (f *few) Write(text []byte) (int, error) {
+	f.printing.Lock()
+	defer f.printing.Unlock()
+	return f.out.Write(text)
+}
+
+// Watch implements controller.Hub.
+func (f *few) Watch(string) {}
+
+// Find implements controller.Hub. Slices that no binding names are not looked for.
+func (f *few) Find(context.Context) ([]string, error) { return nil, nil }
+
+// Changed implements controller.Hub.
+func (f *few) Changed() <-chan struct{} { return f.changed }
+
+// Local implements controller.Hub. A Service that cannot be read, or is one too many, is made up,
+// so that it is opened, and told why that fails.
+func (f *few) Local() assign.Local {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	set, services := f.documents.Set(), make(map[assign.Key]assign.Service)
+	for _, b := range set.Bindings() {
+		s := f.imagine(b)
+		if f.refuse(s.Key) == nil {
+			f.prepare(s, b, set.Pools())
+		}
+		services[s.Key] = s
+	}
+	var local assign.Local
+	for _, s := range f.stores {
+		key, one := keyOf(s.of), s.Local()
+		local.Sights, local.Published = append(local.Sights, one.Sights...), append(local.Published, one.Published...)
+		if one.Sights[0].Complete || services[key].Portless != "" {
+			delete(services, key)
+		}
+		for _, service := range one.Services {
+			services[key] = service
+		}
+	}
+	local.Services = slices.SortedFunc(maps.Values(services), func(a, b assign.Service) int { return a.Compare(b.Key) })
+	slices.SortFunc(local.Published, func(a, b assign.PublishedSlice) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Slice, b.Slice))
+	})
+	return local
+}
+
+func keyOf(t publish.Target) assign.Key {
+	return assign.Key{Namespace: t.Namespace, Service: t.Service}
+}
+
+// imagine makes up the Service of a binding.
+func (f *few) imagine(b *v1alpha1.EndpointBinding) assign.Service {
+	key, t := assign.Key{Namespace: b.Namespace, Service: b.Name}, publish.Target{}
+	for _, p := range b.Spec.Ports {
+		t.Ports = append(t.Ports, publish.Port{Name: p.Name, Protocol: publish.Protocol(p.Protocol), Number: uint16(p.Port)})
+	}
+	s := assign.Service{Key: key, Service: imagined(t)}
+	if err := f.refuse(key); len(t.Ports) == 0 && err != nil {
+		s.Portless = err.Error()
+	} else if len(t.Ports) == 0 {
+		s.Portless = fmt.Sprintf("STORE_KIND=memory knows no Service to take ports from, and EndpointBinding %s has no spec.ports: no slice is made; set spec.ports", key)
+	}
+	return s
+}
+
+// refuse says why there is no store for a Service, nil where there may be one.
+func (f *few) refuse(key assign.Key) error {
+	if f.config.Store.Kind == settings.StoreMemory || len(f.stores) == 0 || keyOf(f.stores[0].of) == key {
+		return nil
+	}
+	return fmt.Errorf("STORE_KIND=kubectl fills one Service, and this process fills %s; set STORE_KIND=client-go for any number of them, or remove the other binding and start this program again", keyOf(f.stores[0].of))
+}
+
+// prepare makes the stores of a Service that are not there yet.
+func (f *few) prepare(service assign.Service, b *v1alpha1.EndpointBinding, pools []*v1alpha1.EndpointPool) {
+	for _, name := range b.Spec.PoolNames() {
+		use, every := assign.Use{Group: assign.Group{Pool: name}, Adopt: b.Spec.Adopt}, v1alpha1.DefaultPollInterval
+		of := publish.Target{Namespace: b.Namespace, Service: b.Name, SliceName: use.SliceName(service.Key), Pool: name, ManagedBy: f.config.Target.ManagedBy}
+		if known := f.find(of); known != nil {
+			if known.memory != nil && !known.service.Same(service.Service) {
+				known.service = service.Service
+				known.memory.SetService(known.service)
+			}
+			continue
+		}
+		for _, pool := range pools {
+			if pool.Name == name {
+				every = pool.Spec.PollInterval.Duration
+			}
+		}
+		made := &fewStore{of: of, service: service.Service}
+		if f.config.Store.Kind == settings.StoreMemory {
+			made.memory, _ = store.NewMemory(store.MemoryOptions{Target: of, Service: service.Service, Out: f}) // the target is complete
+			made.One = controller.NewOne(made.memory, of, made.memory.Changed(), every)
+		} else {
+			s, _ := newKubectl(f.config, of)
+			made.One = controller.NewOne(alone{s, f, of}, of, nil, every)
+		}
+		f.stores = append(f.stores, made)
+		kube.Signal(f.added)
+	}
+}
+
+// find returns that of the slices of a target, nil where there is none.
+func (f *few) find(of publish.Target) *fewStore {
+	i := slices.IndexFunc(f.stores, func(s *fewStore) bool { return s.of.Namespace == of.Namespace && s.of.SliceName == of.SliceName })
+	if i < 0 {
+		return nil
+	}
+	return f.stores[i]
+}
+
+// Open implements controller.Hub.
+func (f *few) Open(of publish.Target) (controller.Store, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if err := f.refuse(keyOf(of)); err != nil {
+		return nil, err
+	}
+	s := f.find(of)
+	if s == nil {
+		return nil, fmt.Errorf("STORE_KIND=%s has no slices %s/%s: no binding names their pool", f.config.Store.Kind, of.Namespace, of.SliceName)
+	}
+	return s.Open(of)
+}
+
+// Run implements controller.Hub.
+func (f *few) Run(ctx context.Context) error {
+	var running sync.WaitGroup
+	defer running.Wait()
+	for started := 0; ; {
+		f.mu.Lock()
+		added := f.stores[started:]
+		started = len(f.stores)
+		f.mu.Unlock()
+		for _, s := range added {
+			running.Go(func() { _ = s.Run(ctx) }) // it only ends with its context
+			running.Go(func() { pass(ctx, s.Changed(), f.changed) })
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-f.added:
+		}
+	}
+}
+
+// alone is a store of kubectl, for which the slices of other pools of its Service are not
+// beside its own.
+type alone struct {
+	writer.Store
+	hub *few
+	of  publish.Target
+}
+
+// Load implements writer.Store.
+func (a alone) Load(ctx context.Context) (publish.State, error) {
+	state, err := a.Store.Load(ctx)
+	a.hub.mu.Lock()
+	defer a.hub.mu.Unlock()
+	state.Beside = slices.DeleteFunc(state.Beside, func(b publish.Beside) bool {
+		return slices.ContainsFunc(a.hub.stores, func(s *fewStore) bool { _, _, its := s.of.ParseName(b.Name); return its })
+	})
+	return state, err
 }

@@ -4,11 +4,23 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	event "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/events"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
+	targets "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube/lease"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
@@ -142,4 +154,152 @@ func keyArgs(j ending) []any {
 		}
 	}
 	return args
+}
+
+// serve fills Services until ctx ends.
+func (p Program) serve(ctx context.Context, c settings.Config, dryRun bool) error {
+	b, err := p.build(c, dryRun, watched)
+	if err != nil {
+		return &exitError{ExitUsage, err}
+	}
+	b.warn()
+	b.log.Info("starting", append(chosenBy(c), "version", b.version, "store_kind", string(c.Store.Kind), "dry_run", b.dryRun, "leader_election", b.leader.state().Enabled)...)
+	defer b.log.Info("stopped, the slices are left as they are")
+	if c.Leader.Election && b.dryRun {
+		b.log.Info("a dry run does not take part in the leader election")
+	}
+	return stoodBy(b.serving(ctx, func(ctx context.Context) error { return b.lead(ctx, b.run) }))
+}
+
+// chosenBy are the arguments of a log line about what says which Services are filled.
+func chosenBy(c settings.Config) []any {
+	if c.Documents.Used() {
+		return []any{"documents_dir", c.Documents.Dir, "documents_api", c.Documents.API}
+	}
+	return []any{"source_kind", string(c.Source.Kind), "namespace", c.Target.Namespace, "service", c.Target.ServiceName}
+}
+
+// run fills the Services, and warns of what is going to stop that.
+func (b *parts) run(ctx context.Context) error {
+	others := []func(context.Context){func(ctx context.Context) { warnOfCredential(ctx, b.log, "KUBECONFIG", b.localExpiry) }}
+	if b.carriers != nil && b.carriers.kinds != nil && !b.dryRun && b.config.Store.Kind != settings.StoreMemory {
+		others = append(others, func(ctx context.Context) { b.carriers.kinds.Tell(ctx, b.statusOptions()) })
+	}
+	return beside(ctx, b.server.Run, others...)
+}
+
+// reader makes the documents of a process, and what keeps them current.
+type reader func(b *parts) (set controller.Documents, watch func(context.Context) error, err error)
+
+// watched are documents that are read again when they change.
+func watched(b *parts) (set controller.Documents, watch func(context.Context) error, err error) {
+	if !b.config.Documents.Used() {
+		return b.environment()
+	}
+	b.carriers, err = newCarriers(b.config, b.metrics)
+	if err != nil {
+		return nil, nil, err
+	}
+	return b.carriers, b.carriers.Run, nil
+}
+
+// build makes everything from the configuration. Nothing is started yet.
+func (p Program) build(c settings.Config, dryRun bool, read reader) (*parts, error) {
+	b := &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log)}
+	var err error
+	if b.metrics, err = b.newMetrics(); err != nil {
+		return nil, err
+	}
+	if b.leader, err = newLeadership(c, b.dryRun, b.log, b.metrics); err != nil {
+		return nil, err
+	}
+	set, watch, err := read(b)
+	if err != nil {
+		return nil, err
+	}
+	var hub controller.Hub
+	if hub, b.expiry, err = p.newHub(c, set, b.metrics); err != nil {
+		return nil, err
+	}
+	b.events = newEvents(c, b.dryRun, b.log, b.metrics)
+	b.server, err = controller.New(controller.Options{
+		Documents: set, Watch: watch, Hub: hub, Labels: b.namespaceLabels,
+		Fence:    func(s targets.Store) targets.Store { return b.metrics.Store(b.leader.fence(s)) },
+		Bounds:   bounded(c.Documents),
+		Supply:   b.supply,
+		Checking: b.checking,
+		Asker:    b.leader.asker,
+
+		ManagedBy: c.Target.ManagedBy, MaxEndpoints: c.Target.MaxEndpointsPerSlice, Concurrency: c.Health.Concurrency, Lanes: lanes(c),
+		DryRun: b.dryRun, Logger: b.log, Announce: b.announcing(), Observe: controller.Observe{Planned: b.metrics.Planned, Read: b.metrics.Read, OfGroup: b.metrics.OfGroup},
+	})
+	return b, err
+}
+
+// announcing returns what makes a notice known at a Service.
+func (b *parts) announcing() func(assign.Key, explain.Notice) {
+	if b.events.announcer == nil {
+		return nil
+	}
+	subjects := newSubjects(b.events.announcer)
+	return func(key assign.Key, notice explain.Notice) { subjects.of(key).Announce(notice) }
+}
+
+// namespaceLabels reads the labels of all namespaces.
+func (b *parts) namespaceLabels(ctx context.Context) (map[string]map[string]string, error) {
+	if kind := b.config.Store.Kind; kind != settings.StoreClientGo {
+		return nil, fmt.Errorf("STORE_KIND=%s reads no labels of namespaces; name the namespaces in spec.allow of the pool, or set STORE_KIND=client-go", kind)
+	}
+	client, err := kube.Open(kube.Options{Way: localWay(b.config.Store, b.metrics, metrics.ClientStore), UserAgent: event.Controller})
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	labels := make(map[string]map[string]string)
+	_, err = client.Each(ctx, kube.Namespaces(), metav1.ListOptions{}, func() runtime.Object { return &corev1.Namespace{} },
+		func(object runtime.Object) runtime.Object {
+			if n, ok := object.(*corev1.Namespace); ok {
+				labels[n.Name] = firstLabels(n.Labels)
+			}
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	return labels, nil
+}
+
+// mostLabels bounds how many bytes the labels of one namespace may have.
+const mostLabels = 16 << 10
+
+// firstLabels returns the labels, as far as they fit in the order of their names: who may
+// label one namespace may give it a megabyte.
+func firstLabels(all map[string]string) map[string]string {
+	kept, size := make(map[string]string), 0
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if size += len(name) + len(all[name]); size > mostLabels {
+			break
+		}
+		kept[name] = all[name]
+	}
+	return kept
+}
+
+// warn logs which variables have no effect.
+func (b *parts) warn() {
+	for _, warning := range b.config.Warnings() {
+		b.log.Warn("environment variable without effect", "variable", warning.Variable, "message", warning.Rule, "remedy", warning.Remedy)
+	}
+}
+
+// beside does something, and runs others until that ends.
+func beside(ctx context.Context, do func(context.Context) error, others ...func(context.Context)) error {
+	ctx, stop := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	for _, other := range others {
+		running.Go(func() { other(ctx) })
+	}
+	return do(ctx)
 }

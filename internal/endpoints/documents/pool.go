@@ -3,6 +3,7 @@ package documents
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -191,4 +192,149 @@ func (w *walk) duration(path string, d *metav1.Duration, least, most time.Durati
 	if w.has(path) && w.sound(path) && (d.Duration < least || d.Duration > most) {
 		w.noteValue(path, d.Duration.String(), problem{"is outside " + settings.FormatDuration(least) + " to " + settings.FormatDuration(most), "write a duration within"})
 	}
+}
+
+// request is what pools and bindings say alike about a check.
+type request struct {
+	mode                       v1alpha1.HealthCheckMode
+	port                       *int32
+	path, host, expectedStatus string
+	longestPath                int
+}
+
+func modes() []string { return []string{"None", "TCP", "HTTP", "HTTPS"} }
+
+// checkRequest holds it against the rules. With mode None all fields are tolerated, so
+// that switching the check off for an hour is one change.
+func (w *walk) checkRequest(path string, r request) {
+	w.oneOf(path+".mode", string(r.mode), modes())
+	w.number(path+".port", r.port, 1, 65535)
+	if r.path != "" && w.text(path+".path", r.path, 1, r.longestPath) {
+		w.form(path+".path", r.path, settings.FormPath)
+	}
+	w.host(path+".host", r.host)
+	if r.expectedStatus != "" && w.text(path+".expectedStatus", r.expectedStatus, 1, 256) {
+		w.form(path+".expectedStatus", r.expectedStatus, settings.FormStatus)
+	}
+	if r.mode == v1alpha1.HealthCheckTCP && w.sound(path+".mode") {
+		for _, name := range []string{"path", "host", "expectedStatus"} {
+			w.useless(path+"."+name, "TCP", "HTTP or HTTPS")
+		}
+	}
+}
+
+// host holds the name of a host against the rules of the API server, which knows no zones
+// and no IPv4 written as IPv6.
+func (w *walk) host(path, value string) {
+	if value == "" || !w.text(path, value, 1, 253) {
+		return
+	}
+	w.form(path, value, settings.FormHost)
+	if _, err := netip.ParseAddr(value); err == nil {
+		w.checkAddress(path, value)
+	}
+}
+
+// useless notes a field that a mode does not use: it looks as if something were checked
+// that is not.
+func (w *walk) useless(path, mode, better string) {
+	if w.has(path) && w.sound(path) {
+		w.note(path, problem{"has no effect with mode " + mode, "set mode to " + better + ", or remove it"})
+	}
+}
+
+// oneOf demands one of a closed set of words.
+func (w *walk) oneOf(path, value string, words []string) {
+	if slices.Contains(words, value) || !w.sound(path) {
+		return
+	}
+	remedy := remedyFor(value, words)
+	if strings.EqualFold(value, "off") && words[0] == "None" {
+		remedy = "write None"
+	}
+	w.noteValue(path, value, problem{"is not one of " + settings.Listed(words, "or"), remedy})
+}
+
+func (w *walk) checkPoolHealth(c *v1alpha1.PoolHealthCheck) {
+	const path = "spec.healthCheck"
+	w.checkRequest(path, request{c.Mode, c.Port, c.Path, c.Host, c.ExpectedStatus, 1024})
+	w.duration(path+".interval", c.Interval, 100*time.Millisecond, time.Hour)
+	w.duration(path+".timeout", c.Timeout, 10*time.Millisecond, time.Hour)
+	if w.sound(path+".interval") && w.sound(path+".timeout") && c.Timeout.Duration > c.Interval.Duration {
+		w.noteValue(path+".timeout", settings.FormatDuration(c.Timeout.Duration), problem{"is longer than the interval (" + settings.FormatDuration(c.Interval.Duration) + ")", "write at most " + settings.FormatDuration(c.Interval.Duration)})
+	}
+	w.number(path+".rise", c.Rise, 1, 1000)
+	w.number(path+".fall", c.Fall, 1, 1000)
+	w.host(path+".tlsServerName", c.TLSServerName)
+	if c.Mode == v1alpha1.HealthCheckHTTPS || c.Mode == v1alpha1.HealthCheckNone || !w.sound(path+".mode") {
+		return
+	}
+	w.useless(path+".tlsServerName", string(c.Mode), "HTTPS")
+	if c.TLSInsecure != nil && *c.TLSInsecure {
+		w.useless(path+".tlsInsecure", string(c.Mode), "HTTPS")
+	}
+}
+
+// forbid notes what the pools of the set forbid its bindings. A new version of a binding
+// that is forbidden does not replace an old one. A binding that did not change stays as
+// it is: there the pool changed, and Allowed decides what follows.
+func forbid(before Set, after *Set) {
+	pools := map[string]*v1alpha1.EndpointPool{}
+	for _, pool := range after.Pools() {
+		pools[pool.Name] = pool
+	}
+	for i := range after.Entries {
+		e := &after.Entries[i]
+		if e.Binding == nil || e.Kept {
+			continue
+		}
+		e.Forbidden = forbidden(*e, pools)
+		old, existed := before.Entry(e.Key)
+		if len(e.Forbidden) > 0 && existed && old.Usable() && !sameVersion(old, *e) && len(forbidden(old, pools)) == 0 {
+			e.Binding, e.Kept = old.Binding, true
+		}
+	}
+}
+
+// forbidden says what pools forbid a binding. A pool that is not in the set, and one that
+// selects namespaces by labels, cannot be judged without the cluster.
+func forbidden(e Entry, pools map[string]*v1alpha1.EndpointPool) []Mistake {
+	var found []Mistake
+	note := func(field, rule, remedy string) {
+		found = append(found, Mistake{File: e.File, Line: e.Line, Document: e.Key.String(), Field: field, Rule: rule, Remedy: remedy})
+	}
+	for i, of := range e.Binding.Spec.Pools {
+		name := of.Name
+		pool := pools[name]
+		if pool == nil || slices.ContainsFunc(pool.Spec.Allow, func(a v1alpha1.PoolAllowance) bool { return a.NamespaceSelector != nil }) {
+			continue
+		}
+		allowed := Allowed(&pool.Spec, e.Key.Namespace, nil)
+		if len(allowed.Ports) == 0 {
+			note(fmt.Sprintf("spec.pools[%d]", i), fmt.Sprintf("the pool %s does not allow the namespace %s", name, e.Key.Namespace), "name another pool, or ask the platform for an entry in spec.allow of the pool")
+			continue
+		}
+		if r := of.RemoteService; r != nil && !slices.Contains(allowed.RemoteNamespaces, r.Namespace) {
+			note(fmt.Sprintf("spec.pools[%d].remoteService", i), fmt.Sprintf("the pool %s does not allow the namespace %s to follow Services of the remote namespace %s", name, e.Key.Namespace, r.Namespace), "remove it, or ask the platform to name the remote namespace in spec.allow[].remoteNamespaces of the pool")
+		}
+		for field, port := range portsOf(&e.Binding.Spec) {
+			if !allowed.Ports.Contains(int(port)) {
+				note(field, fmt.Sprintf("the pool %s does not allow the namespace %s to use port %d", name, e.Key.Namespace, port), "use one of the ports "+allowed.Ports.String()+", or ask the platform for an entry in spec.allow of the pool")
+			}
+		}
+	}
+	slices.SortFunc(found, Mistake.compare)
+	return found
+}
+
+// portsOf returns every port that a binding names, by field.
+func portsOf(s *v1alpha1.EndpointBindingSpec) map[string]int32 {
+	ports := map[string]int32{}
+	for i, port := range s.Ports {
+		ports[fmt.Sprintf("spec.ports[%d].port", i)] = port.Port
+	}
+	if c := s.HealthCheck; c != nil && c.Port != nil {
+		ports["spec.healthCheck.port"] = *c.Port
+	}
+	return ports
 }

@@ -1,8 +1,10 @@
 package documents
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 )
@@ -211,4 +213,117 @@ func changeOf(old, e Entry, existed bool) What {
 // sameVersion reports whether two entries have the same version in effect.
 func sameVersion(a, b Entry) bool {
 	return reflect.DeepEqual(a.Pool, b.Pool) && reflect.DeepEqual(a.Binding, b.Binding)
+}
+
+// Join puts the documents of files and those of the API server together. Where both have
+// a document, that of the files counts, as long as it can be used. Nothing is known before
+// both were read.
+func Join(before, files, objects Set) Set {
+	if files.Generation == 0 || objects.Generation == 0 {
+		return before
+	}
+	after := Set{Complete: files.Complete && objects.Complete, Missing: objects.Missing, Lost: objects.Lost, Generation: before.Generation}
+	after.Mistakes = slices.Concat(files.Mistakes, objects.Mistakes)
+	for _, e := range files.Entries {
+		if _, both := objects.Entry(e.Key); !both || e.Usable() {
+			after.Entries = append(after.Entries, e)
+		}
+	}
+	for _, e := range objects.Entries {
+		if of, both := files.Entry(e.Key); both && of.Usable() {
+			e.Reason = v1alpha1.ReasonShadowed
+			after.Shadowed = append(after.Shadowed, e)
+			continue
+		}
+		after.Entries = append(after.Entries, e)
+	}
+	slices.SortFunc(after.Entries, func(a, b Entry) int { return a.Key.compare(b.Key) })
+	if !reflect.DeepEqual(before, after) {
+		after.Generation++
+	}
+	return after
+}
+
+// finish sorts what was gathered, and counts the change.
+func (s *Set) finish(before Set) {
+	slices.SortFunc(s.Entries, func(a, b Entry) int { return a.Key.compare(b.Key) })
+	for _, e := range s.Entries {
+		s.Mistakes = append(append(s.Mistakes, e.Mistakes...), e.Forbidden...)
+	}
+	slices.SortFunc(s.Mistakes, Mistake.compare)
+	s.Mistakes = slices.Compact(s.Mistakes)
+	if !reflect.DeepEqual(before, *s) {
+		s.Generation++
+	}
+}
+
+// newest returns the generation that an object had before it came back with a lower one, 0
+// for one that did not. A generation only grows while an object lives, so a lower one is no
+// decision of a person. A higher one is, also where it is lower than one before.
+func newest(old Entry, is *Object) int64 {
+	was := old.Object
+	switch {
+	case was == nil || was.UID != is.UID:
+		return 0
+	case is.Generation < was.Generation:
+		return max(old.Newest, was.Generation)
+	case is.Generation == was.Generation:
+		return old.Newest
+	}
+	return 0
+}
+
+// outdated keeps what was in effect, where the object came back from a backup and says
+// something else.
+func (e *Entry) outdated(old Entry, d Document) bool {
+	if e.Newest == 0 || sameVersion(old, Entry{Pool: d.Pool, Binding: d.Binding}) {
+		return false
+	}
+	e.Reason, e.Kept = v1alpha1.ReasonOutdated, old.Usable()
+	e.Pool, e.Binding, e.OnlyChecked, e.OwnCheck = old.Pool, old.Binding, old.OnlyChecked, old.OwnCheck
+	e.Mistakes = []Mistake{{
+		File: APIServer, Document: e.Key.String(),
+		Rule:   fmt.Sprintf("came back with generation %d after generation %d, as from a backup: what was in effect stays in effect", e.Object.Generation, e.Newest),
+		Remedy: "apply it as it should be; any change of its spec takes effect",
+	}}
+	return true
+}
+
+// undone keeps an object that is not there any more because the API server came back from
+// a backup.
+func (e *Entry) undone() {
+	e.Reason, e.Kept = v1alpha1.ReasonOutdated, e.Usable()
+	e.Mistakes = append(e.Mistakes[:len(e.Mistakes):len(e.Mistakes)], Mistake{
+		File: APIServer, Document: e.Key.String(),
+		Rule:   "is not in the API server any more, whose state is an older one, as from a backup: what was in effect stays in effect",
+		Remedy: "apply it again; if it is meant to go, apply it and then delete it",
+	})
+}
+
+// KeepFile is the remedy for a document that cannot move from a file to the API server.
+const KeepFile = "keep it in a file of DOCUMENTS_DIR"
+
+// Immovable says why a document of a file cannot be an object of the API server, in one
+// mistake; ok is false where it can.
+func (b Bounds) Immovable(e Entry) (m Mistake, ok bool) {
+	var found []Mistake
+	remedy := KeepFile
+	if e.Pool != nil {
+		found = mountedOnly(&e.Pool.Spec.Source)
+	}
+	beyond := b.outside(Document{Key: e.Key, Pool: e.Pool, Binding: e.Binding})
+	if len(found) == 0 { // then other bounds are enough
+		remedy += ", or widen the bounds of this installation"
+	}
+	var reasons []string
+	for _, one := range append(found, beyond...) {
+		one.Document = ""
+		reasons = append(reasons, "with "+one.Subject()+", which "+one.Rule)
+	}
+	return e.CannotMove(strings.Join(reasons, ", and "), remedy), len(reasons) > 0
+}
+
+// CannotMove is the mistake of a document that cannot move to the API server.
+func (e Entry) CannotMove(reason, remedy string) Mistake {
+	return Mistake{File: e.File, Line: e.Line, Document: e.Key.String(), Rule: "cannot move to the API server " + reason, Remedy: remedy}
 }

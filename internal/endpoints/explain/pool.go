@@ -284,3 +284,96 @@ func addressOf(f Finding) string {
 	}
 	return f.Address.String()
 }
+
+// removal says when rejected inventories are going to remove endpoints, and when
+// they have: the nodes may still be there, and a person can act before.
+func (s *Story) removal(before, after guard.Verdict) {
+	if n := len(after.Accepted); n > 0 {
+		s.announce(Notice{Reason: RemovalAccepted, Note: after.AcceptedMessage})
+		s.say(Warn, "endpoints removed although the inventories were rejected", "endpoints", n, "message", after.AcceptedMessage)
+	}
+	if pending := after.Removal; before.Removal.Endpoints == 0 && pending.Endpoints > 0 {
+		s.announce(Notice{Reason: RemovalPending, Note: PendingRemoval(pending) + ": " + after.Message})
+		s.say(Warn, "rejected inventories will remove endpoints", "endpoints", pending.Endpoints, "inventories", pending.Inventories, "message", after.Message)
+	}
+}
+
+// unchecked says when the health checks of some endpoints cannot be carried out,
+// and when all can again.
+func (s *Story) unchecked(before, after guard.Verdict) {
+	switch {
+	case before.Unchecked == 0 && after.Unchecked > 0:
+		s.say(Warn, "endpoints are not checked: this daemon cannot carry out their health checks", "endpoints", after.Unchecked)
+	case before.Unchecked > 0 && after.Unchecked == 0:
+		s.say(Info, "all endpoints are checked again")
+	}
+}
+
+// PendingRemoval says what further rejected inventories will take away.
+func PendingRemoval(r guard.Removal) string {
+	endpoints, inventories := "1 kept endpoint", "1 more scheduled inventory is rejected"
+	if r.Endpoints != 1 {
+		endpoints = fmt.Sprintf("%d kept endpoints", r.Endpoints)
+	}
+	if r.Inventories != 1 {
+		inventories = fmt.Sprintf("%d more scheduled inventories are rejected", r.Inventories)
+	}
+	when := "when "
+	if !r.At.IsZero() {
+		when = "at " + r.At.UTC().Format(time.TimeOnly) + " UTC, if "
+	}
+	if r.Endpoints > 1 {
+		return endpoints + " will be removed, the first " + when + inventories
+	}
+	return endpoints + " will be removed " + when + inventories
+}
+
+// Placement says what is wrong with what a group knows of its remote Service: that it cannot be
+// read, or what the guard says. Without a reason nothing is. A start gets the time that the
+// first checks take.
+func Placement(o *pool.Outcome) guard.Placement {
+	told := o.Verdict.Placement
+	if p := o.Placed; p.LastErr != nil && (o.Settled || !p.LastSuccess.IsZero()) {
+		told.Reason, told.Since = inventory.Reason(PlacementUnavailable), p.LastSuccess
+		told.Message = p.LastErr.Error() + "; endpoints stay as they are and follow their health checks"
+	}
+	return told
+}
+
+// tellPlacement says when something is wrong with what is known of the remote Service, and when
+// that is over.
+func (p *Pool) tellPlacement(o pool.Outcome, s *Story) {
+	if o.Placed.EveryNode && !p.everyNode {
+		s.say(Info, "the remote Service forwards from every node, so it makes no difference where its Pods are")
+	}
+	p.everyNode = o.Placed.EveryNode
+	told := Placement(&o)
+	reason := NoticeReason(told.Reason)
+	if reason == p.placement {
+		return
+	}
+	p.placement = reason
+	if reason == "" {
+		s.announce(Notice{Reason: PlacementRecovered, Note: "where the Pods of the remote Service are decides again which endpoints join and leave"})
+		s.say(Info, "the placement of the remote Service counts again", "nodes", told.Named)
+		return
+	}
+	s.announce(Notice{Reason: reason, Note: told.Message})
+	s.say(Warn, "something is wrong with the placement of the remote Service", "reason", string(reason), "message", told.Message)
+}
+
+// tellElsewhere says when endpoints begin to stay because another replica reaches them, and when
+// that is over.
+func (p *Pool) tellElsewhere(v *guard.Verdict, s *Story) {
+	switch {
+	case (v.Elsewhere > 0) == p.elsewhere:
+		return
+	case p.elsewhere:
+		s.say(Info, "replicas agree again about which endpoints can be reached")
+	default:
+		s.announce(Notice{Reason: ReplicasDisagree, Note: fmt.Sprintf(
+			"%d endpoints do not answer the leader, but replica %s connects to them: they stay published", v.Elsewhere, v.Replica)})
+		s.say(Warn, "another replica connects to endpoints that do not answer here: they stay published", "endpoints", v.Elsewhere, "replica", v.Replica)
+	}
+	p.elsewhere = v.Elsewhere > 0
+}

@@ -2,9 +2,12 @@ package health
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
+	"strings"
 	"sync"
 	"time"
 
@@ -92,3 +95,117 @@ func (c *Checker) ask(ctx context.Context, target netip.AddrPort) answer {
 	}
 	return c.getSecurely(ctx, bounded, conn, target)
 }
+
+// Mode is how an address is asked.
+type Mode string
+
+// The modes.
+const (
+	// TCP connects and leaves.
+	TCP Mode = "tcp"
+	// HTTP sends a GET request and looks at the status.
+	HTTP Mode = "http"
+	// HTTPS does so over TLS and verifies the certificate.
+	HTTPS Mode = "https"
+)
+
+// Statuses says which HTTP statuses a healthy backend answers with.
+type Statuses interface {
+	Contains(status int) bool
+	// String returns the statuses as the operator wrote them: "200-399".
+	String() string
+}
+
+// Options say how to ask. Port and Timeout are required, and Path and what
+// follows it matters to HTTP and HTTPS only.
+type Options struct {
+	// Mode is TCP where it is empty.
+	Mode Mode
+	// Port is the only port that is ever connected to.
+	Port uint16
+	// Timeout bounds the whole check, from the first packet to the last byte.
+	Timeout time.Duration
+	// Path is the target of the request, with its query; "/" where it is empty.
+	Path string
+	// Host is the Host header; address and port where it is empty.
+	Host string
+	// Expected are the statuses to pass; 200 to 399 where it is nil.
+	Expected Statuses
+	// UserAgent names the program to the backends; "" is the default.
+	UserAgent string
+	TLS       TLS
+}
+
+// withDefaults returns the options with what was left empty filled in.
+func (o Options) withDefaults() Options {
+	if o.Mode == "" {
+		o.Mode = TCP
+	}
+	if o.Path == "" {
+		o.Path = "/"
+	}
+	if o.Expected == nil {
+		o.Expected = statusRange{low: 200, high: 399}
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = "ionos-endpointslice-controller"
+	}
+	return o
+}
+
+// check returns every mistake in the options.
+func (o Options) check() error {
+	var mistakes []error
+	complain := func(format string, args ...any) {
+		mistakes = append(mistakes, fmt.Errorf("health check: "+format, args...))
+	}
+	switch o.Mode {
+	case TCP, HTTP, HTTPS:
+	default:
+		complain("unknown mode %q", o.Mode)
+	}
+	if o.Port == 0 {
+		complain("no port")
+	}
+	if o.Timeout <= 0 {
+		complain("time-out %s is not positive", o.Timeout)
+	}
+	if !validPath(o.Path) {
+		complain("path %q is not an absolute path of printable characters", o.Path)
+	}
+	if o.Host != "" && !validHost(o.Host) {
+		complain("host %q is not a host name or host:port", o.Host)
+	}
+	if !printable(o.UserAgent) {
+		complain("user agent %q has characters that a header cannot carry", o.UserAgent)
+	}
+	return errors.Join(mistakes...)
+}
+
+// validPath reports whether path can stand in a request line as it is.
+func validPath(path string) bool {
+	_, err := url.ParseRequestURI(path)
+	return err == nil && path[0] == '/' && printable(path) && !strings.ContainsAny(path, " #")
+}
+
+// validHost reports whether host is what stands between // and / in a URL,
+// without a user.
+func validHost(host string) bool {
+	parsed, err := url.Parse("http://" + host + "/")
+	return err == nil && parsed.Host == host && parsed.Hostname() != "" && printable(host) &&
+		!strings.ContainsAny(host, " %")
+}
+
+// printable reports whether text is of printable ASCII characters only.
+func printable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+// statusRange is the default for Statuses.
+type statusRange struct{ low, high int }
+
+// Contains reports whether the status is in the range.
+func (r statusRange) Contains(status int) bool { return r.low <= status && status <= r.high }
+
+// String returns the range as "200-399".
+func (r statusRange) String() string { return fmt.Sprintf("%d-%d", r.low, r.high) }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/bits"
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
@@ -179,4 +181,146 @@ func (l *Loop) Refused() int {
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()
 	return l.feed.refused
+}
+
+// phases hands out places in the interval, one to each address, so that the
+// probes of a round are spread evenly over it however many addresses there are.
+//
+// The places are those of the van der Corput sequence, 0, 1/2, 1/4, 3/4, 1/8 and
+// so on: each new place halves a widest gap, and no address moves when
+// another one is added. Places that were given back are filled first.
+//
+// An interval has a fixed number of steps; more addresses share them evenly. To wake
+// up for each check alone costs more than the check: a thousand checks every two
+// seconds need half as much CPU when eight of them start together.
+type phases struct {
+	next uint32
+	// free holds the numbers given back, the lowest last.
+	free []uint32
+}
+
+// take returns the lowest free number.
+func (p *phases) take() uint32 {
+	if last := len(p.free) - 1; last >= 0 {
+		number := p.free[last]
+		p.free = p.free[:last]
+		return number
+	}
+	p.next++
+	return p.next - 1
+}
+
+// giveBack makes a number free again.
+func (p *phases) giveBack(number uint32) {
+	at, _ := slices.BinarySearchFunc(p.free, number, func(a, b uint32) int { return int(b) - int(a) })
+	p.free = slices.Insert(p.free, at, number)
+}
+
+// steps is the number of moments in an interval at which checks start, as a power
+// of two: 128, 16 ms apart at an interval of 2 s.
+const steps = 7
+
+// offset returns where in the interval the number's place is.
+func offset(number uint32, interval time.Duration) time.Duration {
+	step := bits.Reverse32(number) >> (32 - steps)
+	whole, part := bits.Mul64(uint64(interval), uint64(step))
+	return time.Duration(whole<<(64-steps) | part>>steps)
+}
+
+// Alarm says that a connection was lost.
+type Alarm struct {
+	Address netip.Addr
+	Kind    AlarmKind
+	At      time.Time
+}
+
+// batch is the alarms of one moment, on which one decision is made.
+type batch struct {
+	alarms []Alarm
+	// decided is closed when ignored is known.
+	decided chan struct{}
+	ignored bool
+}
+
+// raise tells the holders of a lost connection, and reports whether it was one of so
+// many for one of them that they mean nothing. The first of a moment waits for the
+// others and decides.
+func (u *Connections) raise(g *grip, kind AlarmKind) (ignored bool) {
+	u.mu.Lock()
+	holders := g.holders
+	batches, first := make([]*batch, len(holders)), make([]bool, len(holders))
+	for i, h := range holders {
+		batches[i], first[i] = h.join(Alarm{Address: g.target.Addr(), Kind: kind, At: time.Now()})
+	}
+	u.mu.Unlock()
+	if slices.Contains(first, true) {
+		<-time.After(gathering)
+	}
+	for i, h := range holders {
+		if first[i] {
+			h.decide(batches[i])
+		}
+	}
+	for _, b := range batches {
+		<-b.decided
+		ignored = ignored || b.ignored
+	}
+	return ignored
+}
+
+// join adds an alarm to those of the moment, and reports whether it is the first.
+func (h *Holder) join(a Alarm) (b *batch, first bool) {
+	h.stats.Alarms[a.Kind]++
+	first = h.batch == nil
+	if first {
+		h.batch = &batch{decided: make(chan struct{})}
+	}
+	h.batch.alarms = append(h.batch.alarms, a)
+	return h.batch, first
+}
+
+// decide tells of the alarms of a batch, unless there are too many.
+func (h *Holder) decide(b *batch) {
+	h.hub.mu.Lock()
+	h.batch = nil
+	h.recent.add(b.alarms, time.Now().Add(-h.options.Interval))
+	lost, left := h.recent.addresses(h.wanted)
+	b.ignored = lost > max(1, (len(h.wanted)+left)*h.options.MaxAlarmPercent/100)
+	if b.ignored {
+		h.stats.Ignored += uint64(len(b.alarms))
+	}
+	h.hub.mu.Unlock()
+	close(b.decided)
+	if b.ignored {
+		return
+	}
+	for _, a := range b.alarms {
+		h.options.Alarm(a)
+	}
+}
+
+// recent are the alarms of the last interval, oldest first.
+type recent []Alarm
+
+// add notes alarms and forgets those before a time.
+func (r *recent) add(alarms []Alarm, since time.Time) {
+	for len(*r) > 0 && (*r)[0].At.Before(since) {
+		*r = (*r)[1:]
+	}
+	*r = append(*r, alarms...)
+}
+
+// addresses returns of how many addresses they are, and how many of those are no
+// longer wanted: an endpoint that was taken down since was held in that interval.
+func (r recent) addresses(wanted []netip.Addr) (lost, left int) {
+	distinct := make(map[netip.Addr]bool, len(r))
+	for _, a := range r {
+		if !distinct[a.Address] {
+			distinct[a.Address] = true
+			if _, ok := slices.BinarySearchFunc(wanted, a.Address, netip.Addr.Compare); !ok {
+				left++
+			}
+		}
+	}
+	return len(distinct), left
 }

@@ -3,6 +3,7 @@ package inventory
 import (
 	"cmp"
 	"net/netip"
+	"slices"
 )
 
 // Node is one machine of the remote cluster, as a source reports it. A source
@@ -72,4 +73,83 @@ type Candidate struct {
 // CompareCandidates orders candidates by address, then by node.
 func CompareCandidates(a, b Candidate) int {
 	return cmp.Or(a.Address.Compare(b.Address), a.Node.Compare(b.Node))
+}
+
+// State is what the slices say of an address.
+type State uint8
+
+// The states. Absent is the zero value: the address is in no slice.
+const (
+	Absent State = iota
+	StateReady
+	StateDraining
+	StateDown
+)
+
+// String returns the word that pages, logs and JSON use.
+func (s State) String() string {
+	switch s {
+	case StateReady:
+		return "ready"
+	case StateDraining:
+		return "draining"
+	case StateDown:
+		return "down"
+	case Absent:
+	}
+	return "absent"
+}
+
+// Serves reports whether traffic can reach an address in that state.
+func (s State) Serves() bool { return s == StateReady || s == StateDraining }
+
+// Member is an address that the slices publish.
+type Member struct {
+	Address netip.Addr
+	State   State
+	Zone    string
+}
+
+// CompareMembers orders members by address.
+func CompareMembers(a, b Member) int { return a.Address.Compare(b.Address) }
+
+// StateOf returns the state that members, sorted by address, give one.
+func StateOf(members []Member, addr netip.Addr) State {
+	i, found := slices.BinarySearchFunc(members, addr, func(m Member, addr netip.Addr) int { return m.Address.Compare(addr) })
+	if !found {
+		return Absent
+	}
+	return members[i].State
+}
+
+// RemoteService names a Service of the remote cluster. The zero value names none.
+type RemoteService struct{ Namespace, Name string }
+
+// String returns namespace/name, and an empty text for the zero value.
+func (s RemoteService) String() string {
+	if s == (RemoteService{}) {
+		return ""
+	}
+	return s.Namespace + "/" + s.Name
+}
+
+// Placement is one complete answer of the remote cluster about one Service: which nodes
+// have Pods of it. It is not changed any more.
+type Placement struct {
+	// Ready are the names of the nodes with a Pod that is ready and does not end, sorted.
+	Ready []string
+	// Ending are the names of the nodes whose Pods all end and still serve, sorted.
+	Ending []string
+	// Found says that the Service is there.
+	Found bool
+	// Local says that its externalTrafficPolicy is Local.
+	Local bool
+	// NodePorts are the ports that kube-proxy opens for it at the nodes.
+	NodePorts []uint16
+}
+
+// EveryNode reports whether the Service forwards from every node what comes in at the port,
+// so that it does not matter where its Pods are. Port 0 is any node port of the Service.
+func (p *Placement) EveryNode(port uint16) bool {
+	return p.Found && !p.Local && (slices.Contains(p.NodePorts, port) || port == 0 && len(p.NodePorts) > 0)
 }

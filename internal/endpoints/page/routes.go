@@ -1,9 +1,12 @@
 package page
 
 import (
+	"crypto/subtle"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 )
 
@@ -68,4 +71,122 @@ func (s *Server) configz(w http.ResponseWriter, r *http.Request) {
 	default:
 		http.Error(w, fmt.Sprintf("format=%q is not known; write json or text", format), http.StatusBadRequest)
 	}
+}
+
+// LeaderPath is where the leader answers the other replicas, at METRICS_ADDRESS,
+// which they reach.
+const LeaderPath = "/api/v1/leader"
+
+// toReplicas answers with what this process itself knows, while it leads. The request
+// has to name it as the election does: only users that may read the Lease know that
+// name. A standby answers nothing here, so no request goes round in circles.
+func (s *Server) toReplicas(answer http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		identity := s.opts.Identity()
+		named := []byte(r.Header.Get("Authorization"))
+		if identity == "" || subtle.ConstantTimeCompare(named, []byte("Bearer "+identity)) != 1 {
+			http.Error(w, "This path answers only replicas that name the holder of the lease, and only while this process holds it.", http.StatusForbidden)
+			return
+		}
+		answer(w, r)
+	}
+}
+
+// leaderRoutes are what the other replicas ask about Services.
+func (s *Server) leaderRoutes(mux *http.ServeMux) {
+	mux.HandleFunc("GET "+LeaderPath+"/services", s.toReplicas(shown(s, itself(s.list))))
+	mux.HandleFunc("GET "+LeaderPath+"/services/{namespace}/{service}", s.toReplicas(shown(s, itself(s.one))))
+	mux.HandleFunc("GET "+LeaderPath+"/explain", s.toReplicas(shown(s, itself(s.explain))))
+}
+
+// itself asks for the same of this process alone.
+func itself[K answer](ask reader[K]) reader[K] {
+	return func(r *http.Request) (question[K], error) {
+		a, err := ask(r)
+		a.path = ""
+		return a, err
+	}
+}
+
+// Check is one thing that /livez or /readyz asks.
+type Check struct {
+	// Name is what the answer calls it.
+	Name string
+	// Run returns what is wrong, nil if nothing is. It must not wait for anything.
+	Run func() error
+}
+
+// probe answers in the form of Kubernetes' own components: 200 and ok, or 503 and
+// each check with its result; with ?verbose always each check. It never waits for
+// its turn: a probe that queued behind readers of the page would restart the
+// program.
+type probe struct {
+	name   string
+	checks []Check
+}
+
+func (p probe) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var lines strings.Builder
+	failed := false
+	for _, check := range p.checks {
+		if err := check.Run(); err != nil {
+			failed = true
+			fmt.Fprintf(&lines, "[-]%s failed: %v\n", check.Name, err)
+			continue
+		}
+		fmt.Fprintf(&lines, "[+]%s ok\n", check.Name)
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, verbose := r.URL.Query()["verbose"]
+	switch {
+	case failed:
+		w.WriteHeader(http.StatusServiceUnavailable)
+		fmt.Fprintf(w, "%s%s check failed\n", lines.String(), p.name)
+	case verbose:
+		fmt.Fprintf(w, "%s%s check passed\n", lines.String(), p.name)
+	default:
+		fmt.Fprint(w, "ok")
+	}
+}
+
+// policy lets the page have its own style sheet and forms, and nothing else: no
+// script, image, frame or connection, whatever the name of a node contains.
+const policy = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// withHeaders adds to every answer the headers that keep browsers strict. On a
+// loopback address it also refuses foreign names in the Host header: the name of a
+// web page that is open on this machine could resolve to 127.0.0.1, and the page
+// would read the names and addresses of the nodes from here ("DNS rebinding"). On
+// another address any name is right, because the operator chose the name.
+func withHeaders(next http.Handler, local bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		header := w.Header()
+		header.Set("Content-Security-Policy", policy)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("Referrer-Policy", "no-referrer")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("Cache-Control", "no-store")
+		if local && !isLocalName(r.Host) {
+			http.Error(w, "This listener is on a loopback address, so it answers only if the Host header is localhost or an IP address.\n"+
+				"Let the proxy in front of it send such a Host header, or set ADMIN_ADDRESS (METRICS_ADDRESS) to another address.", http.StatusMisdirectedRequest)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// isLoopback reports whether only the machine itself reaches the address.
+func isLoopback(addr net.Addr) bool {
+	parsed, err := netip.ParseAddrPort(addr.String())
+	return err == nil && parsed.Addr().IsLoopback()
+}
+
+// isLocalName reports whether a Host header is an IP address, localhost, or missing.
+// The owner of any other name could let it resolve to this listener.
+func isLocalName(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	}
+	_, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil || host == "" || strings.EqualFold(host, "localhost")
 }

@@ -1,6 +1,8 @@
 package page
 
 import (
+	"cmp"
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -8,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 )
 
@@ -171,4 +174,161 @@ func (v *serviceView) pick(d *report.Document) {
 	case len(found) == 0:
 		v.Empty = "No node matches."
 	}
+}
+
+const (
+	// maxRows bounds the table of nodes: a browser on a phone draws so many at once.
+	maxRows = 500
+	// maxOpen is up to how many nodes are shown with their trails unfolded.
+	maxOpen = 2
+)
+
+// rank is how urgent a node is; less is worse. The table is ordered by it.
+type rank int
+
+const (
+	notServing rank = iota
+	questioned
+	departing
+	leftOut
+	serving
+	ranks
+)
+
+// rankOf sorts a node in.
+func rankOf(n report.Node) rank {
+	switch {
+	case n.State == inventory.StateDraining.String():
+		return departing
+	case n.State == inventory.StateReady.String() && n.Reason == string(inventory.Ready):
+		return serving
+	case n.State == inventory.StateReady.String():
+		return questioned
+	case !n.Meant():
+		return leftOut
+	}
+	return notServing
+}
+
+// inQuestion reports whether a node is ready, and something is wrong.
+func inQuestion(n report.Node) bool { return rankOf(n) == questioned }
+
+// group is a part of the table, with a heading of its own.
+type group struct {
+	Title string
+	// Count is how many nodes belong to it, shown or not.
+	Count int
+	Nodes []report.Node
+}
+
+// verdict is what a stage decided, in a word: its reason, or that the node passed.
+// A check that failed because of this machine did neither.
+func verdict(n report.Node, d report.Decision) string {
+	switch {
+	case d.Reason != "":
+		return d.Reason
+	case d.Stage == string(inventory.StageHealth) && (n.HealthCheck == nil || n.HealthCheck.Message != d.Message || n.HealthCheck.Outcome != inventory.Pass.String()):
+		return "not counted"
+	}
+	return "passed"
+}
+
+// sign is the state as a character, for readers who cannot tell colours apart.
+func sign(n report.Node) string {
+	switch n.State {
+	case inventory.StateReady.String():
+		if inQuestion(n) {
+			return "!"
+		}
+		return "✓"
+	case inventory.StateDraining.String():
+		return "↓"
+	case inventory.StateDown.String():
+		return "✗"
+	}
+	return "–"
+}
+
+// title names a group.
+func (r rank) title() string {
+	switch r {
+	case notServing:
+		return "Not ready"
+	case questioned:
+		return "Ready, with a problem"
+	case departing:
+		return "Leaving"
+	case leftOut:
+		return "Not eligible"
+	case serving, ranks:
+	}
+	return "Ready"
+}
+
+// groups orders the nodes by urgency, the worst first, and returns the first
+// maxRows of them as groups.
+func groups(nodes []report.Node) []group {
+	sorted := slices.Clone(nodes)
+	slices.SortStableFunc(sorted, func(a, b report.Node) int { return cmp.Compare(rankOf(a), rankOf(b)) })
+	all := make([]group, ranks)
+	for i, n := range sorted {
+		g := &all[rankOf(n)]
+		g.Title = rankOf(n).title()
+		g.Count++
+		if i < maxRows {
+			g.Nodes = append(g.Nodes, n)
+		}
+	}
+	return slices.DeleteFunc(all, func(g group) bool { return g.Count == 0 })
+}
+
+// maxNamed is how many endpoints of one change are named.
+const maxNamed = 6
+
+// what says what a cycle was.
+func what(c report.Cycle) string {
+	switch {
+	case c.Writes > 0:
+		return counted(c.Writes, "slice written", "slices written")
+	case c.Error != "":
+		return "failed"
+	case c.Inventory == nil:
+		return "decided"
+	}
+	said := "inventory of " + counted(c.Inventory.Nodes, "node", "nodes")
+	if c.Inventory.Rejected != "" {
+		said += " rejected: " + c.Inventory.Rejected
+	}
+	return said
+}
+
+// changes say how mode, states and slices changed in a cycle.
+func changes(c report.Cycle) []string {
+	var lines []string
+	if c.Mode != nil {
+		lines = append(lines, fmt.Sprintf("mode %s → %s (%s): %s", c.Mode.From, c.Mode.To, c.Mode.Reason, c.Mode.Message))
+	}
+	for _, s := range c.States[:min(len(c.States), maxNamed)] {
+		line := fmt.Sprintf("%s: %s → %s", s.Address, s.From, s.To)
+		if s.Reason != "" {
+			line += " (" + s.Reason + ")"
+		}
+		lines = append(lines, line)
+	}
+	if more := len(c.States) + c.MoreStates - maxNamed; more > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", more))
+	}
+	for _, change := range []struct {
+		what      string
+		addresses []string
+	}{{"added", c.Added}, {"removed", c.Removed}, {"changed", c.Changed}} {
+		if n := len(change.addresses); n > 0 {
+			line := fmt.Sprintf("%d %s: %s", n, change.what, strings.Join(change.addresses[:min(n, maxNamed)], ", "))
+			if n > maxNamed {
+				line += fmt.Sprintf(" and %d more", n-maxNamed)
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }

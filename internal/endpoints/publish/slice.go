@@ -3,9 +3,14 @@ package publish
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"net/netip"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+
+	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
@@ -243,4 +248,142 @@ type Write struct {
 	// Trigger is when the change was decided; it becomes the annotation
 	// endpoints.kubernetes.io/last-change-trigger-time.
 	Trigger time.Time
+}
+
+// Names are fixed, so that a create whose answer was lost can be repeated
+// without ever making a second slice:
+//
+//	number  IPv4      IPv6
+//	1       <name>    <name>-ipv6
+//	2       <name>-2  <name>-ipv6-2
+//	n       <name>-n  <name>-ipv6-n
+//
+// The name that a pool gives, web.blue, goes on with dots, also where another pool has the slices
+// now: web.blue.2, web.blue.ipv6. With hyphens, web.blue-2 would be the second slice of
+// pool blue and the first of pool blue-2.
+
+// NameOf returns the name of the target's slice of that family and number,
+// counted from 1.
+func (t Target) NameOf(family Family, number int) string {
+	name := t.SliceName
+	if family == IPv6 {
+		name += t.separator() + "ipv6"
+	}
+	if number > 1 {
+		name += t.separator() + strconv.Itoa(number)
+	}
+	return name
+}
+
+// ParseName is the inverse of NameOf: it returns family and number of a slice
+// name, and whether the name is one of the target's at all.
+func (t Target) ParseName(name string) (family Family, number int, ok bool) {
+	rest, ok := strings.CutPrefix(name, t.SliceName)
+	if !ok {
+		return IPv4, 0, false
+	}
+	if after, v6 := strings.CutPrefix(rest, t.separator()+"ipv6"); v6 {
+		family, rest = IPv6, after
+	}
+	if rest == "" {
+		return family, 1, true
+	}
+	digits, ok := strings.CutPrefix(rest, t.separator())
+	if !ok {
+		return IPv4, 0, false
+	}
+	number, err := strconv.Atoi(digits)
+	if err != nil || number < 2 || strconv.Itoa(number) != digits {
+		return IPv4, 0, false
+	}
+	return family, number, true
+}
+
+// Adopted reports whether the slices have a name that the target of a pool does not give
+// by itself.
+func (t Target) Adopted() bool { return t.SliceName != t.Service+"."+t.Pool }
+
+// separator stands between the parts of a name.
+func (t Target) separator() string {
+	if t.Pool != "" && strings.HasPrefix(t.SliceName, t.Service+".") {
+		return "."
+	}
+	return "-"
+}
+
+// CompareNames orders slice names of the target by family, then by number;
+// names that are not the target's come last.
+func (t Target) CompareNames(a, b string) int {
+	familyA, numberA, okA := t.ParseName(a)
+	familyB, numberB, okB := t.ParseName(b)
+	if okA != okB {
+		if okA {
+			return -1
+		}
+		return 1
+	}
+	return cmp.Or(cmp.Compare(familyA, familyB), cmp.Compare(numberA, numberB), cmp.Compare(a, b))
+}
+
+// publishNotReady is the annotation, with the value "true", of a slice whose
+// Service asks for publishNotReadyAddresses. It says how the conditions are to be
+// read, so that a restart changes no member's state although the Service's field
+// was switched meanwhile.
+const publishNotReady = "endpoints.ablmnzde.github.io/publish-not-ready-addresses"
+
+// conditionsOf returns the conditions written for a state. All three are always
+// written: consumers disagree on what nil means. With notReadyToo, ready is true
+// whatever the state, for those that leave too, as in Kubernetes' own controller.
+func conditionsOf(state inventory.State, notReadyToo bool) discoveryv1.EndpointConditions {
+	ready := state == inventory.StateReady
+	draining := state == inventory.StateDraining
+	return discoveryv1.EndpointConditions{
+		Ready:       new(ready || notReadyToo),
+		Serving:     new(ready || draining),
+		Terminating: new(draining),
+	}
+}
+
+// toState returns the state nearest to the conditions, as kube-proxy reads them:
+//
+//	ready  serving  terminating  state
+//	true   any      any          ready
+//	false  true     true         draining
+//	false  any other             down
+//
+// With notReadyToo, ready says nothing, and what passes its check is what serves:
+//
+//	any    true     true         draining
+//	any    true     false        ready
+//	any    false    any          down
+//
+// A condition left out means what the API says: ready, serving, not terminating.
+func toState(conditions discoveryv1.EndpointConditions, notReadyToo bool) inventory.State {
+	serving, terminating := value(conditions.Serving, true), value(conditions.Terminating, false)
+	switch {
+	case !notReadyToo && value(conditions.Ready, true), notReadyToo && serving && !terminating:
+		return inventory.StateReady
+	case serving && terminating:
+		return inventory.StateDraining
+	}
+	return inventory.StateDown
+}
+
+// asWritten reports whether the conditions are those written for the state.
+func asWritten(got discoveryv1.EndpointConditions, state inventory.State, notReadyToo bool) bool {
+	want := conditionsOf(state, notReadyToo)
+	equal := func(got, want *bool) bool { return got != nil && *got == *want }
+	return equal(got.Ready, want.Ready) && equal(got.Serving, want.Serving) && equal(got.Terminating, want.Terminating)
+}
+
+// words spells conditions for a message.
+func words(conditions discoveryv1.EndpointConditions) string {
+	word := func(condition *bool) string {
+		if condition == nil {
+			return "left out"
+		}
+		return fmt.Sprint(*condition)
+	}
+	return fmt.Sprintf("ready %s, serving %s, terminating %s",
+		word(conditions.Ready), word(conditions.Serving), word(conditions.Terminating))
 }

@@ -1,12 +1,18 @@
 package publish
 
 import (
+	"bytes"
 	"fmt"
+	"net/netip"
 	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
 // LabelPrefix is what the names of our labels and annotations begin with, and LabelPool is
@@ -136,4 +142,118 @@ func value[T any](pointer *T, absent T) T {
 		return absent
 	}
 	return *pointer
+}
+
+// toMembers returns the members of the slice, each once, sorted by address.
+func toMembers(object *discoveryv1.EndpointSlice, family Family, found *drift) []inventory.Member {
+	notReadyToo := object.Annotations[publishNotReady] == "true"
+	out := make([]inventory.Member, 0, len(object.Endpoints))
+	at := make(map[netip.Addr]int, len(object.Endpoints))
+	for i := range object.Endpoints {
+		member, ok := toMember(&object.Endpoints[i], family, notReadyToo, found)
+		if !ok {
+			continue
+		}
+		if first, twice := at[member.Address]; twice {
+			found.add("address %s is listed twice", member.Address)
+			out[first] = better(out[first], member)
+			continue
+		}
+		at[member.Address] = len(out)
+		out = append(out, member)
+	}
+	if !slices.IsSortedFunc(out, inventory.CompareMembers) {
+		found.add("the endpoints are not sorted")
+		slices.SortFunc(out, inventory.CompareMembers)
+	}
+	return out
+}
+
+// toMember returns the member of one endpoint, and false when it has no address
+// that a slice of this family may hold.
+func toMember(endpoint *discoveryv1.Endpoint, family Family, notReadyToo bool, found *drift) (inventory.Member, bool) {
+	if len(endpoint.Addresses) != 1 {
+		found.add("an endpoint has %d addresses", len(endpoint.Addresses))
+	}
+	if len(endpoint.Addresses) == 0 {
+		return inventory.Member{}, false
+	}
+	text := endpoint.Addresses[0]
+	address, err := netip.ParseAddr(text)
+	if err != nil || address.Is4In6() || address.Zone() != "" || FamilyOf(address) != family {
+		found.add("%q is not an %s address", bounded(text), family)
+		return inventory.Member{}, false
+	}
+	if address.String() != text {
+		found.add("address %q is not in canonical form", bounded(text))
+	}
+	state := toState(endpoint.Conditions, notReadyToo)
+	if !asWritten(endpoint.Conditions, state, notReadyToo) {
+		found.add("the conditions of %s are %s", address, words(endpoint.Conditions))
+	}
+	if extra := extraField(endpoint); extra != "" {
+		found.add("endpoint %s has %s", address, extra)
+	}
+	return inventory.Member{Address: address, State: state, Zone: value(endpoint.Zone, "")}, true
+}
+
+// extraField names a field of the endpoint that we never write, or is empty.
+func extraField(endpoint *discoveryv1.Endpoint) string {
+	switch {
+	case endpoint.Hostname != nil:
+		return "a hostname"
+	case endpoint.NodeName != nil:
+		return "a nodeName"
+	case endpoint.TargetRef != nil:
+		return "a targetRef"
+	case endpoint.Hints != nil:
+		return "hints"
+	case endpoint.DeprecatedTopology != nil:
+		return "a deprecatedTopology"
+	case endpoint.Zone != nil && *endpoint.Zone == "":
+		return "an empty zone"
+	}
+	return ""
+}
+
+// better returns the member in the state that serves more: when one address is
+// listed twice, a consumer may use either.
+func better(a, b inventory.Member) inventory.Member {
+	if b.State < a.State {
+		return b
+	}
+	return a
+}
+
+// YAML renders the slices for people and for comparison, one document each, in
+// the order given: same state, same bytes. The server's own bookkeeping
+// (managedFields, resourceVersion, uid, generation, creationTimestamp) is not
+// part of the state and is left out.
+func YAML(objects ...*discoveryv1.EndpointSlice) ([]byte, error) {
+	var out bytes.Buffer
+	for i, object := range objects {
+		if i > 0 {
+			out.WriteString("---\n")
+		}
+		document, err := yaml.Marshal(presentable(object))
+		if err != nil {
+			return nil, fmt.Errorf("render slice %s as YAML: %w", object.Name, err)
+		}
+		out.Write(document)
+	}
+	return out.Bytes(), nil
+}
+
+// presentable returns a copy of the object without the server's bookkeeping. It
+// is a shallow one: rendering leaves what is shared alone.
+func presentable(object *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
+	out := *object
+	out.APIVersion, out.Kind = discoveryv1.SchemeGroupVersion.String(), "EndpointSlice"
+	out.ManagedFields = nil
+	out.ResourceVersion, out.UID, out.Generation = "", "", 0
+	out.CreationTimestamp = metav1.NewTime(time.Time{})
+	if out.Endpoints == nil {
+		out.Endpoints = []discoveryv1.Endpoint{}
+	}
+	return &out
 }

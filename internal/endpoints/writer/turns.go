@@ -2,6 +2,7 @@ package writer
 
 import (
 	"slices"
+	"time"
 )
 
 // turns says which fill sends next: losses go before additions, these before the
@@ -99,3 +100,74 @@ func (t *turns) take(allowed func(class int) bool, may func(*namespace) bool, ca
 	}
 	return nil, noClass
 }
+
+// Turn says how urgent the next write is, and whether it tries again what failed.
+type Turn struct {
+	Rank  Rank
+	Retry bool
+}
+
+// Next returns the turn of the most urgent write that waits for nothing but a lane,
+// and false if there is none. What is tried again comes last. A write that makes
+// something ready is as urgent as the loss that waits for it.
+func (o *Outbox) Next(now time.Time) (next Turn, found bool) {
+	for _, e := range o.waiting {
+		if !o.sendable(e, now) {
+			continue
+		}
+		turn := Turn{e.rank, o.Retries(e.Slice.Name)}
+		if e.rank == Gain && o.lossWaits(now) {
+			turn.Rank = Loss
+		}
+		if !turn.Retry {
+			return turn, true
+		}
+		if !found {
+			next, found = turn, true
+		}
+	}
+	return next, found
+}
+
+// Waits reports whether a write waits for nothing but a lane.
+func (o *Outbox) Waits(now time.Time) bool {
+	_, found := o.Next(now)
+	return found && o.server.takes(max(o.underway(), o.server.Underway), now)
+}
+
+// lossWaits reports whether a loss waits until something is ready.
+func (o *Outbox) lossWaits(now time.Time) bool {
+	return slices.ContainsFunc(o.waiting, func(e entry) bool {
+		return e.rank == Loss && !o.due(e, now).After(now) && o.wouldEmpty(e.Write)
+	})
+}
+
+// Settled reports whether no failure of a slice is remembered.
+func (o *Outbox) Settled() bool {
+	for _, r := range o.records {
+		if r.failures > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Retries reports whether the last write of the slice of that name failed.
+func (o *Outbox) Retries(name string) bool {
+	r := o.records[name]
+	return r != nil && r.failing()
+}
+
+// bucket holds tokens: interval by interval comes one back, and those of a window are saved.
+// With an interval of 0 there is no bound.
+type bucket struct {
+	interval, window time.Duration
+	// full is when the last token that was taken has come back.
+	full time.Time
+}
+
+// take takes a token.
+func (b *bucket) take(now time.Time) { b.full = later(b.full, now).Add(b.interval) }
+
+// next returns when there is a token.
+func (b *bucket) next() time.Time { return b.full.Add(b.interval - b.window) }
