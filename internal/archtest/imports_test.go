@@ -57,7 +57,7 @@ var allowed = map[string]struct {
 	"internal/endpoints/pool":            {of("endpoints/inventory", "endpoints/filter", "endpoints/health", "endpoints/guard", "endpoints/peers", "transport"), "it decides; Services, slices and their API server are somebody else's"},
 	"internal/endpoints/writer":          {of("endpoints/inventory", "endpoints/guard", "endpoints/publish", "transport"), "it publishes verdicts, wherever they come from"},
 	"internal/endpoints/explain":         {of("endpoints/inventory", "endpoints/guard", "endpoints/publish", "endpoints/pool", "endpoints/writer"), "it tells what came of events, and decides nothing"},
-	"internal/endpoints/controllertest":  {append(of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/pool", "endpoints/health", "endpoints/writer", "endpoints/explain", "settings/naming", "endpoints/documents", "endpoints/assign", "endpoints/controller", "endpoints/report"), "api/v1alpha1"), "it is the engine for one Service, as tests drive it; adapters come from outside"},
+	"internal/endpoints/controllertest":  {append(of("endpoints/inventory", "endpoints/peers", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/pool", "endpoints/health", "endpoints/writer", "endpoints/explain", "settings/naming", "endpoints/documents", "endpoints/assign", "endpoints/controller", "endpoints/report"), "api/v1alpha1"), "it is the engine for one Service, as tests drive it; adapters come from outside"},
 	"internal/kube/lease":                {of("kube", "transport"), "it says who may act, and knows nothing of what for"},
 	"internal/endpoints/report":          {append(of("endpoints/documents", "endpoints/inventory", "endpoints/guard", "endpoints/publish", "endpoints/explain", "settings/naming", "endpoints/assign", "endpoints/pool", "endpoints/controller"), "api/v1alpha1"), "it translates what was seen and decided, and only translates"},
 	"internal/endpoints/metrics":         {append(of("endpoints/inventory", "endpoints/health", "endpoints/guard", "endpoints/publish", "endpoints/documents", "endpoints/assign", "endpoints/pool", "endpoints/writer", "endpoints/explain", "endpoints/controller"), "api/v1alpha1"), "it counts what the engine and its parts did and decides nothing"},
@@ -116,7 +116,7 @@ var allowed = map[string]struct {
 	"test/views":           {nil, "it runs the built binary from outside"},
 	"test/faults":          {nil, "it contains tests only"},
 	"test/conformance":     {nil, "it runs the built binary from outside"},
-	"test/simulation":      {of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/controllertest", "kube/lease", "endpoints/store"), "it is the world around the loop; the loop is the real one"},
+	"test/simulation":      {of("endpoints/inventory", "endpoints/peers", "endpoints/peers/peerstest", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/controllertest", "kube/lease", "endpoints/store"), "it is the world around the loop; the loop is the real one"},
 	"test/simulation/many": {of("endpoints/inventory", "endpoints/filter", "endpoints/guard", "endpoints/publish", "endpoints/documents", "endpoints/assign", "endpoints/controller", "endpoints/controllertest"), "it is the world around the loops of many Services; they are the real ones"},
 
 	"test/traffic":         {nil, "it stands for users who do not know us"},

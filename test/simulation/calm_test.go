@@ -26,6 +26,7 @@ func (w *world) calm() {
 			one.way, one.again = fault{}, time.Time{}
 		}
 	}
+	w.calmPair()
 	r := w.dice("calm", 0)
 	if len(w.nodes) == 0 {
 		w.join(w.free(r)...)

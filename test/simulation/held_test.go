@@ -116,7 +116,7 @@ func (w *world) connects(a netip.Addr) behaviour {
 	switch {
 	case w.probing.in(noFiles):
 		return troubles
-	case w.probing.in(cutOff):
+	case w.probing.in(cutOff), w.blind(a):
 		return silent
 	case !ok:
 		return refuses
@@ -187,7 +187,7 @@ func (w *world) fray() {
 	})
 	w.cut(syscall.ETIMEDOUT, func(l *line) bool {
 		b := w.backends[l.address]
-		return b.is == silent && time.Since(b.since) >= unanswered || w.probing.in(cutOff) && time.Since(w.cutAt) >= unanswered
+		return b.is == silent && time.Since(b.since) >= unanswered || w.blind(l.address) && time.Since(w.pair.leader.since) >= unanswered || w.probing.in(cutOff) && time.Since(w.cutAt) >= unanswered
 	})
 }
 

@@ -193,5 +193,5 @@ func (w *world) passedFor(a netip.Addr, d time.Duration) bool {
 		return true // without checks every backend counts as passing
 	}
 	b, ok := w.backends[a]
-	return ok && b.is == passes && time.Since(b.since) >= d
+	return ok && b.is == passes && time.Since(b.since) >= d && !w.blind(a) && (w.pair == nil || time.Since(w.pair.leader.since) >= d)
 }

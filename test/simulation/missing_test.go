@@ -141,7 +141,7 @@ func (p *process) judge(d *delivery, is4 bool, kind string) {
 		}
 		all.add(taken)
 		b := w.backends[a]
-		fails := !w.set.policy.HealthOff && (b == nil || b.is != passes)
+		fails := !w.set.policy.HealthOff && (b == nil || b.is != passes || w.blind(a))
 		long := m != nil && m.ended.IsZero() && len(m.counts) >= w.set.policy.Threshold-1
 		if !fails {
 			failing.add(taken)

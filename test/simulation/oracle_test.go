@@ -137,8 +137,9 @@ func (p *process) checkMove(a netip.Addr, slice string, from, to inventory.State
 	fell := p.hasFallen(a)
 	switch to {
 	case inventory.StateDown:
+		p.checkHeld(a, slice)
 		// What it published itself since the start is its own to take back.
-		if w.set.policy.FailOpen && p.passedAt[a.Is4()].IsZero() && p.found[a] != inventory.Absent {
+		if w.set.policy.FailOpen && p.passedAt[a.Is4()].IsZero() && p.found[a] != inventory.Absent && w.pair == nil {
 			w.breach(28, "%s went %s to down before anything passed since the restart", a, from)
 		}
 		if w.set.policy.FailOpen && !fell && !p.moved(a) {
@@ -147,7 +148,7 @@ func (p *process) checkMove(a netip.Addr, slice string, from, to inventory.State
 		if w.set.policy.HealthOff {
 			w.breach(13, "%s is down with HEALTH_CHECK_MODE=off", a)
 		}
-		if w.cutOffFor(5*time.Second) && w.standing[a] && w.stays(a) && !p.letGo(a, slice) {
+		if w.cutOffFor(5*time.Second) && w.pair == nil && w.standing[a] && w.stays(a) && !p.letGo(a, slice) {
 			w.breach(14, "%s was demoted while the prober was cut off", a)
 		}
 	case inventory.StateDraining, inventory.Absent:

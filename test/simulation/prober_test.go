@@ -32,6 +32,7 @@ func (p prober) Check(ctx context.Context, a netip.Addr) inventory.Result {
 		outcome = inventory.LocalError
 	}
 	result.Outcome, result.Message = outcome, outcome.String()
+	result.NoConnection, result.Latency = outcome == inventory.Silent, time.Since(result.At)
 	switch outcome {
 	case inventory.Pass:
 		result.Reason = inventory.Ready
@@ -57,7 +58,7 @@ func (w *world) answer(a netip.Addr) (inventory.Outcome, time.Duration) {
 	takes := odd(b.odd)
 	is := b.is
 	switch {
-	case w.probing.in(cutOff):
+	case w.probing.in(cutOff), w.blind(a):
 		is = silent
 	case w.probing.in(noFiles):
 		is = troubles

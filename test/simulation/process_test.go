@@ -12,6 +12,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controllertest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/peers"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/peers/peerstest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube/lease"
 )
@@ -28,6 +30,9 @@ type process struct {
 	// dead processes were killed: none of their writes reaches the store.
 	dead    bool
 	replica *replica // nil without leader election
+	// lease and asker are what it asks another replica with, nil without one.
+	lease *peerstest.Lease
+	asker *peers.Asker
 
 	// jitter is what the daemon draws, odd what its requests do, see linger.
 	jitter, odd *rand.Rand
@@ -148,6 +153,7 @@ func (w *world) prepare(r *replica, elector *lease.Elector) (*process, error) {
 		traffic: map[string]*traffic{}, decidedReady: map[bool]time.Time{}, lossAt: map[bool]time.Time{}, deadAt: map[netip.Addr]time.Time{}, staysSince: map[netip.Addr]time.Time{},
 		troubleSince: map[netip.Addr]time.Time{}, toldGone: map[netip.Addr]time.Time{}, informed: map[string]time.Time{}, excusedAt: map[netip.Addr]time.Time{}, lookedAt: map[netip.Addr]time.Time{}, listedAt: map[netip.Addr]time.Time{}, refused: map[string]string{}, emptied: map[bool]bool{},
 	}
+	w.meet(p)
 	options := w.options(p)
 	if elector != nil {
 		p.replica, options.Store = r, fenced{options.Store, elector}
@@ -167,7 +173,8 @@ func (w *world) launch() (*process, error) {
 	ctx, p.stop = context.WithCancel(context.Background())
 	w.note("process %d starts", p.number)
 	w.roughen("daemon", time.Now())
-	go func() { p.done <- p.syncer.Run(ctx) }()
+	go func() { p.done <- p.run(ctx) }()
+	w.standBy(p)
 	return p, nil
 }
 
@@ -180,6 +187,7 @@ func (w *world) halt(which **process, kill bool) *process {
 	}
 	w.note("process %d is told to stop, killed %t", p.number, kill)
 	*which, p.dead = nil, kill
+	w.standNoMore()
 	p.stop()
 	return p
 }

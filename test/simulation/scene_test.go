@@ -28,11 +28,12 @@ const (
 	sceneTens      = "one more is silent every ten seconds"
 	sceneHours     = "one more is silent every six minutes"
 	sceneNewcomers = "newcomers that never answer while all else fails"
+	sceneBlind     = "one more is silent every minute, and the leader does not reach most"
 )
 
 // drawScene makes some worlds scenes, with as many nodes as they need.
 func (s *settings) drawScene(r *rand.Rand) {
-	scene := pick(r, sceneEmpty, sceneCut, sceneReplaced, sceneShrunk, sceneWrong, sceneLoss, sceneTens, sceneHours, sceneNewcomers)
+	scene := pick(r, sceneEmpty, sceneCut, sceneReplaced, sceneShrunk, sceneWrong, sceneLoss, sceneTens, sceneHours, sceneNewcomers, sceneBlind)
 	if r.IntN(3) > 0 || s.storm > time.Hour {
 		return
 	}
@@ -51,6 +52,8 @@ func (s *settings) drawScene(r *rand.Rand) {
 		s.nodes, s.storm = 6, 45*time.Minute
 	case sceneNewcomers:
 		s.signals = true
+	case sceneBlind:
+		s.nodes, s.election, s.policy.HealthOff, s.policy.FailOpen = 8, false, false, true
 	}
 }
 
@@ -69,6 +72,7 @@ func (w *world) happen(r *rand.Rand) {
 		w.strikeConnections()
 	}
 	if w.set.scene == "" {
+		w.strikePair()
 		w.strike(r)
 		return
 	}
@@ -131,6 +135,8 @@ func (w *world) course(r *rand.Rand) []act {
 		return w.oneByOne(begin, 10*time.Second, w.checkHalf)
 	case sceneHours:
 		return w.oneByOne(begin, 6*time.Minute, nil)
+	case sceneBlind:
+		return append([]act{{begin, w.blindLeader}}, w.oneByOne(2*time.Minute, time.Minute, nil)...)
 	}
 	return []act{{begin, func() {
 		for _, n := range w.nodes {

@@ -74,7 +74,7 @@ func (w *world) unknown(p *process, a netip.Addr, b *backend) controllertest.Pro
 	switch {
 	case !w.smooth(recovery, "store", "pace"), !w.allSmooth(recovery):
 		return controllertest.CannotWrite
-	case !w.smooth(recovery, "probes"), b.is == troubles:
+	case !w.smooth(recovery, "probes"), b.is == troubles, w.blind(a):
 		return controllertest.Unasked
 	case b.is == slow, b.is == flaps:
 		return controllertest.Unsteady

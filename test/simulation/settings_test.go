@@ -29,6 +29,8 @@ type settings struct {
 	// write without one.
 	election, forced bool
 	storm, gap       time.Duration
+	// pair says that another replica stands by, with a network of its own.
+	pair bool
 	// scene is a course of events in place of random ones; empty for random ones.
 	scene string
 }
@@ -86,6 +88,7 @@ func newWorld(seed uint64, storm time.Duration) (*world, error) {
 	r := w.dice("settings", 0)
 	w.set = drawSettings(r, storm)
 	w.sentences = w.set.sentences()
+	w.drawPair()
 	w.set.connections = pick(w.dice("held", 0), 0, 0, 0, 0, 1000, 1000, 1000, 2)
 	w.target = publish.Target{
 		Namespace: "default", Service: "web", SliceName: "web-remote", ManagedBy: "simulation",
@@ -119,6 +122,9 @@ func (w *world) options(p *process) controllertest.Options {
 	}
 	if w.set.policy.HealthOff {
 		options.Prober = nil
+	}
+	if w.pair != nil {
+		options.Asker = p.asker
 	}
 	if w.set.signals {
 		options.SourceChanged = p.sourceChanged

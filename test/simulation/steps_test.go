@@ -32,6 +32,7 @@ func (w *world) mend() error {
 	if w.set.election {
 		return w.mendReplicas()
 	}
+	w.mendPair()
 	if time.Now().Before(w.rough["daemon until"]) {
 		return nil
 	}
@@ -62,6 +63,7 @@ func (w *world) step() {
 	p.noteDecided()
 	p.checkLoss()
 	w.checkSentences(p)
+	w.checkLease(p)
 	for _, is4 := range []bool{true, false} {
 		w.checkDry(p, is4)
 		w.checkBare(p, is4)
@@ -117,12 +119,14 @@ func (w *world) checkDead(p *process, a netip.Addr, slice string) {
 		bound -= policy.Interval
 		w.counts["crashes that a held connection told"]++
 	}
-	if b.is == silent {
+	isSilent := b.is == silent || w.blind(a)
+	if isSilent {
 		bound += time.Duration(policy.Fall) * w.set.healthTimeout
 	}
 	last := p.lookedAt[a]
 	p.lookedAt[a] = time.Now()
-	if time.Since(last) > 8*tick || !w.isPlain(p, 0, slice) || !w.othersPass(p, a, recovery+bound) || b.is == silent && !w.fewSilent(p, a, recovery+bound) {
+	counts := w.othersPass(p, a, recovery+bound) && (!isSilent || w.fewSilent(p, a, recovery+bound))
+	if time.Since(last) > 8*tick || !w.isPlain(p, 0, slice) || !counts && !w.countsElsewhere(a, bound+10*time.Second) {
 		p.excusedAt[a] = time.Now()
 		return
 	}
@@ -201,7 +205,7 @@ func (w *world) checkBack(p *process, a netip.Addr, slice string) {
 // fine before is not down.
 func (w *world) checkCut(p *process) {
 	policy := w.set.policy
-	if !w.cutOffFor(time.Duration(policy.Fall)*policy.Interval+w.set.healthTimeout+2*slack) || p.begun.After(w.cutAt) {
+	if !w.cutOffFor(time.Duration(policy.Fall)*policy.Interval+w.set.healthTimeout+2*slack) || p.begun.After(w.cutAt) || w.pair != nil {
 		return
 	}
 	if !w.smooth(30*time.Second, "store", "slices", "service") {

@@ -74,6 +74,8 @@ type world struct {
 	daemon   *process // nil while none runs
 	// second is another one beside it, which no election keeps away.
 	second *process
+	// pair are a leader and one that stands by, nil without.
+	pair *pair
 	// replicas are the Pods where there is an election, and leases its server.
 	replicas []*replica
 	leases   leases
@@ -215,7 +217,7 @@ func (w *world) behave(a netip.Addr, b behaviour) {
 				delete(p.alarmed, a)
 			}
 		}
-		if b == refuses {
+		if b == refuses && !w.blind(a) {
 			w.crash(a, was)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/peers"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
@@ -74,6 +75,8 @@ type Options struct {
 	// controller.Options.Connections.
 	Hold        bool
 	Connections health.ConnectionsOptions
+	// Asker asks other replicas; nil where there is none.
+	Asker *peers.Asker
 	// DryRun decides and reports, and writes nothing.
 	DryRun bool
 	Logger *slog.Logger

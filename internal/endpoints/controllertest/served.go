@@ -79,7 +79,7 @@ func (s *Engine) served() controller.Options {
 			return checking, nil
 		},
 		ManagedBy: o.Target.ManagedBy, MaxEndpoints: o.Target.MaxEndpoints, Concurrency: o.Concurrency, Lanes: o.Lanes,
-		Connections: o.Connections, Random: o.Random, DryRun: o.DryRun, Logger: o.Logger, Announce: s.announce,
+		Connections: o.Connections, Asker: o.Asker, Random: o.Random, DryRun: o.DryRun, Logger: o.Logger, Announce: s.announce,
 		Observe: s.observed(wanted),
 	}
 }

@@ -32,8 +32,10 @@ type Lease struct {
 	// Successor is who gets the Lease, HandedOver when one got it before.
 	Successor  string
 	HandedOver time.Time
-	// Down is why the API server refuses what standbys write; nil while it does not.
+	// Down is why the API server refuses what standbys write; nil while it does not. Slow is how
+	// much longer it takes for standbys.
 	Down error
+	Slow time.Duration
 
 	lines    map[string]string
 	each     []func(map[string]string)
@@ -88,7 +90,7 @@ func (l *Lease) note(text string) {
 	l.With(func() {
 		l.later, l.Notes = nil, append(l.Notes, text)
 		for _, s := range l.standbys {
-			time.AfterFunc(request, func() { l.tell(s) })
+			time.AfterFunc(request+l.Slow, func() { l.tell(s) })
 		}
 	})
 }
@@ -120,7 +122,10 @@ func (l *Lease) read(context.Context) (map[string]string, error) {
 
 // Reply is what standbys write.
 func (l *Lease) Reply(ctx context.Context, replica, text string, keep func(string) bool) error {
-	<-time.After(request)
+	l.Lock()
+	takes := request + l.Slow
+	l.Unlock()
+	<-time.After(takes)
 	l.Lock()
 	l.Writes++
 	if l.Down != nil || ctx.Err() != nil {
@@ -138,11 +143,14 @@ func (l *Lease) Reply(ctx context.Context, replica, text string, keep func(strin
 }
 
 // Standby returns a replica that stands by until Gone, for the caller to run. reaches says after how
-// long it connects to an address, 0 for never. It may connect to 10.0.0.0/16.
+// long it connects to an address, 0 for never. It may connect to 10.0.0.0/16 and
+// fd00:1::/64.
 func (l *Lease) Standby(name string, reaches func(netip.Addr) time.Duration) *peers.Answerer {
 	a := peers.NewAnswerer(peers.AnswererOptions{
 		Replica: name, Identity: name + "_1", Node: "node-of-" + name, Reply: l.Reply, Failed: func(error) {},
-		Allowed: func(address netip.Addr) bool { return netip.MustParsePrefix("10.0.0.0/16").Contains(address) },
+		Allowed: func(address netip.Addr) bool {
+			return netip.MustParsePrefix("10.0.0.0/16").Contains(address) || netip.MustParsePrefix("fd00:1::/64").Contains(address)
+		},
 		Dial: func(ctx context.Context, to netip.AddrPort) error {
 			after := reaches(to.Addr())
 			if after == 0 {
