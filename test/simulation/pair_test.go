@@ -206,7 +206,7 @@ func (w *world) worksFor(a netip.Addr, d time.Duration) bool {
 // checkHeld is contract 239: silence takes no endpoint down that a replica reaches.
 func (p *process) checkHeld(a netip.Addr, slice string) {
 	// What a write brings was decided at most slack before.
-	const answering, working = 2*slack + time.Second, 30 * time.Second
+	const answering, working = 2*slack + time.Second, 15 * time.Second
 	w := p.w
 	if w.pair == nil || !w.blind(a) || !w.answersFor(answering) || !w.worksFor(a, working) || !w.pair.standby.reaches(a) || p.moved(a) || p.openOfLate() {
 		return
@@ -254,18 +254,18 @@ func (w *world) strikePair() {
 	switch k := r.IntN(30); {
 	case k < 4:
 		w.rewire(&p.leader, "leader", w.cutting(r))
-	case k < 6:
+	case k < 5:
 		w.rewire(&p.leader, "leader", nil)
-	case k < 7:
+	case k < 8:
 		w.rewire(&p.standby, "standby", w.cutting(r))
-	case k < 9:
+	case k < 10:
 		w.rewire(&p.standby, "standby", nil)
-	case k < 10 && p.leave != nil:
+	case k < 11 && p.leave != nil:
 		w.note("the standby is gone")
 		w.daemon.lease.Gone("standby")
 		w.standNoMore()
 		p.again = time.Now().Add(pick(r, time.Millisecond, time.Second, 20*time.Second))
-	case k < 11:
+	case k < 12:
 		p.way = w.begin(r, "answers", time.Minute, answersFail, answersSlow)
 	}
 }
