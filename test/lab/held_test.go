@@ -4,6 +4,7 @@ package lab_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -100,18 +101,36 @@ func heldDeaths(t *testing.T, w *lab.World, random *rand.Rand) {
 	for _, held := range []bool{false, true} {
 		one, two := all[way{held: held}], all[way{held: held, replicas: true}]
 		for what, times := range map[string]func(*costs) []time.Duration{"crashes": (*costs).crashes, "silence": (*costs).silences} {
-			got := ratio(two, one, times)
-			t.Logf("%s, held %v: with two replicas %.2f times as late as with one", what, held, got)
-			if long() && got > replicasBound {
-				t.Errorf("%s, held %v: with two replicas %.2f times as late as with one, want %v at most", what, held, got, replicasBound)
+			t.Logf("%s, held %v: with two replicas %.2f times as late as with one", what, held, ratio(two, one, times))
+			if long() && later(times(two), times(one)) {
+				t.Errorf("%s, held %v: with two replicas %.2f times as late as with one, want %v at most", what, held, ratio(two, one, times), replicasBound)
 			}
 		}
 	}
 }
 
-// replicasBound is how much later a death may be published by two replicas than by one. A few
-// deaths say nothing: when a check looks next decides.
+// replicasBound is how much later a death may be published by two replicas than by one, in the
+// mean. A few deaths say nothing: when a check looks next decides.
 const replicasBound = 1.05
+
+// later reports whether times are above the bound by more than twice the standard error.
+func later(two, one []time.Duration) bool {
+	if len(two) < 2 || len(one) < 2 {
+		return false
+	}
+	above := mean(two).Seconds() - replicasBound*mean(one).Seconds()
+	return above > 2*math.Hypot(standardError(two), replicasBound*standardError(one))
+}
+
+// standardError is that of the mean, in seconds.
+func standardError(times []time.Duration) float64 {
+	sum, middle := 0.0, mean(times).Seconds()
+	for _, t := range times {
+		sum += (t.Seconds() - middle) * (t.Seconds() - middle)
+	}
+	n := float64(len(times))
+	return math.Sqrt(sum / (n - 1) / n)
+}
 
 // ratio compares the means of times of two ways, 0 where -run left one of them out.
 func ratio(a, b *costs, times func(*costs) []time.Duration) float64 {
