@@ -12,7 +12,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/utils/ptr"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
@@ -35,18 +34,14 @@ func (p Program) checkCommand() *cobra.Command {
 			"EndpointSlices in each namespace of VIEWS_NAMESPACES. It changes nothing and does not\n" +
 			"listen, so it can run beside serve.",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.load()
-			if err != nil {
-				return err
-			}
-			ctx, cancel := context.WithTimeout(cmd.Context(), timeout)
+		RunE: p.configured(func(ctx context.Context, c settings.Views) error {
+			ctx, cancel := context.WithTimeout(ctx, timeout)
 			defer cancel()
 			if !p.check(ctx, c) {
 				return &exitError{code: exitFailed}
 			}
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "give up after this time where nothing answers")
 	return cmd
@@ -104,7 +99,7 @@ type listObject interface {
 // try lists, watches and gets one kind; all that is refused is told at once.
 func try(ctx context.Context, client *kube.Client, resource kube.Resource, what string, list listObject, object runtime.Object) error {
 	listed := client.List(ctx, resource, metav1.ListOptions{Limit: 1}, list)
-	opened, watched := client.Watch(ctx, resource, metav1.ListOptions{ResourceVersion: list.GetResourceVersion(), TimeoutSeconds: ptr.To(int64(1))})
+	opened, watched := client.Watch(ctx, resource, metav1.ListOptions{ResourceVersion: list.GetResourceVersion(), TimeoutSeconds: new(int64(1))})
 	if watched == nil {
 		opened.Stop()
 	}

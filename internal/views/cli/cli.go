@@ -104,6 +104,17 @@ func (p Program) load() (settings.Views, error) {
 	return c, nil
 }
 
+// configured is a command that needs the configuration.
+func (p Program) configured(run func(context.Context, settings.Views) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		c, err := p.load()
+		if err != nil {
+			return err
+		}
+		return run(cmd.Context(), c)
+	}
+}
+
 // source makes the watch of the API server.
 func (p Program) source(c settings.Views, way kube.Way, namespaces []string) (*watch.Watcher, error) {
 	source, err := watch.New(watch.Options{
@@ -120,16 +131,12 @@ func (p Program) source(c settings.Views, way kube.Way, namespaces []string) (*w
 func (p Program) way(c settings.Views, person bool) kube.Way {
 	kubeconfig := c.Cluster.Kubeconfig
 	if home := p.variable("HOME"); person && kubeconfig == "" && home != "" {
-		if file := filepath.Join(home, ".kube", "config"); exists(file) {
+		file := filepath.Join(home, ".kube", "config")
+		if _, err := os.Stat(file); err == nil {
 			kubeconfig = file
 		}
 	}
 	return kube.Access{Kubeconfig: kubeconfig, InCluster: true, Setting: "KUBECONFIG"}
-}
-
-func exists(file string) bool {
-	_, err := os.Stat(file)
-	return err == nil
 }
 
 // variable returns what the environment says of a name, empty if nothing.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -85,39 +84,31 @@ func (a *asking) explain(ctx context.Context, c settings.Views, address netip.Ad
 	if err := client.List(ctx, kube.EndpointSlices(a.namespace), metav1.ListOptions{}, slices); err != nil {
 		return &exitError{exitFailed, fmt.Errorf("list EndpointSlices: %w", err)}
 	}
-	found := false
 	known := make(map[join.Key]*corev1.Service)
 	for i := range services.Items {
 		known[join.Key{Namespace: services.Items[i].Namespace, Name: services.Items[i].Name}] = &services.Items[i]
 	}
 	of := make(map[join.Key][]*join.Slice)
-	for i := range slices.Items {
-		if one := join.ToSlice(&slices.Items[i]); one != nil {
-			key := join.Key{Namespace: one.Namespace, Name: one.Service}
-			of[key] = append(of[key], one)
-		}
-	}
+	var having []*join.Slice
 	for i := range slices.Items {
 		one := join.ToSlice(&slices.Items[i])
-		if one == nil || !one.Has(address) {
+		if one == nil {
 			continue
 		}
-		found = true
+		key := join.Key{Namespace: one.Namespace, Name: one.Service}
+		if of[key] = append(of[key], one); one.Has(address) {
+			having = append(having, one)
+		}
+	}
+	for _, one := range having {
 		key := join.Key{Namespace: one.Namespace, Name: one.Service}
 		for _, text := range join.Explain(address, one, known[key], of[key], c.Cluster.Selects) {
 			fmt.Fprintln(a.Stdout, transport.Printable(fmt.Sprintf("%s/%s: %s", one.Namespace, one.Name, text)))
 		}
 	}
-	if !found {
-		fmt.Fprintf(a.Stdout, "%s is in no EndpointSlice %s as the first address of an endpoint. Only the first address counts.\n", address, strings.TrimSpace(a.inside()))
+	if len(having) == 0 {
+		fmt.Fprintf(a.Stdout, "%s is in no EndpointSlice %s as the first address of an endpoint. Only the first address counts.\n", address, a.where("of", a.namespace == ""))
 		return &exitError{code: exitNothing}
 	}
 	return nil
-}
-
-func (a *asking) inside() string {
-	if a.namespace == "" {
-		return "of any namespace"
-	}
-	return "of namespace " + a.namespace
 }

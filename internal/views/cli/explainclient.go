@@ -31,7 +31,7 @@ func (a *asking) explainClient(ctx context.Context, name string) error {
 	for i := range streams {
 		if s := &streams[i]; s.Client == name || s.Node == name {
 			found = true
-			a.say("%s has followed since %s", describe(s), s.Since.Format(time.RFC3339))
+			a.say("%s (%s, node %s at %s) has followed since %s", s.Client, s.Protocol, s.Node, s.Address, s.Since.Format(time.RFC3339))
 			a.explainFleet(s)
 			for _, sent := range s.Sent {
 				a.explainSent(&sent)
@@ -81,10 +81,6 @@ func answered(sent *xds.Sent, r *xds.Resource) string {
 		return text + ", rejected, so the client keeps what it had: " + sent.Rejected.Text
 	}
 	return text + ", not acknowledged"
-}
-
-func describe(s *xds.Stream) string {
-	return fmt.Sprintf("%s (%s, node %s at %s)", s.Client, s.Protocol, s.Node, s.Address)
 }
 
 func (a *asking) say(format string, args ...any) {

@@ -26,20 +26,14 @@ func (p Program) fleetCommand() *cobra.Command {
 			"each Envoy (fleet.ablmnzde.github.io), and says in its status how it is. It runs apart\n" +
 			"from serve, with rights of its own. Stop it by SIGTERM or SIGINT: the Envoys go on.",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.load()
-			if err != nil {
-				return err
-			}
-			if err := c.CheckFleet(); err != nil {
-				return &exitError{exitUsage, err}
-			}
-			return p.fleet(cmd.Context(), c)
-		},
+		RunE: p.configured(p.fleet),
 	}
 }
 
 func (p Program) fleet(ctx context.Context, c settings.Views) error {
+	if err := c.CheckFleet(); err != nil {
+		return &exitError{exitUsage, err}
+	}
 	access, hide, err := kube.Access{Kubeconfig: c.Cluster.Kubeconfig, InCluster: true, Setting: "KUBECONFIG"}.ForLibrary()
 	if err != nil {
 		return &exitError{exitUsage, err}

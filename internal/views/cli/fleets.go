@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/watch"
@@ -35,24 +33,15 @@ func (p Program) fleets(c settings.Views, s *serving) (*xds.Fleets, error) {
 	return fleets, nil
 }
 
-// tellObjects logs what changes about the sight of fleets in the API server.
-func (s *serving) tellObjects(ctx context.Context) {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
-	var missing, silent bool
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		var lacks, fails error
-		if err := s.objects.Problem(); errors.Is(err, watch.ErrNoKind) {
-			lacks = err
-		} else {
-			fails = err
-		}
-		s.turn(&missing, lacks, "no fleets from the API server, fleets that are known stay", "")
-		s.turn(&silent, fails, "the API server says nothing of fleets, the last state is kept", "the API server tells fleets again")
+// sight says why the API server tells nothing of fleets: because it does not have the kind,
+// or because of something else; nil where it does, and where it is not asked.
+func (s *serving) sight() (lacks, fails error) {
+	if s.objects == nil {
+		return nil, nil
 	}
+	err := s.objects.Problem()
+	if errors.Is(err, watch.ErrNoKind) {
+		return err, nil
+	}
+	return nil, err
 }

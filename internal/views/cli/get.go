@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
@@ -34,7 +34,7 @@ type asking struct {
 // feed is where views come from: a server, or a join that is made here.
 type feed interface {
 	// list returns the objects as JSON.
-	list(ctx context.Context) ([][]byte, error)
+	list(ctx context.Context) ([]json.RawMessage, error)
 	// watch gives each event to take until ctx ends.
 	watch(ctx context.Context, take func(views.EventType, []byte) error) error
 }
@@ -98,16 +98,16 @@ func (a *asking) get(ctx context.Context) error {
 		}
 		return a.show(ctx, from)
 	}
-	return a.locally(ctx, c, a.way(c, true), a.show)
+	return a.locally(ctx, c)
 }
 
-// locally joins here while do looks at it.
-func (a *asking) locally(ctx context.Context, c settings.Views, way kube.Way, do func(context.Context, feed) error) error {
+// locally shows what is joined here meanwhile.
+func (a *asking) locally(ctx context.Context, c settings.Views) error {
 	var namespaces []string
 	if !a.all {
 		namespaces = []string{a.namespace}
 	}
-	source, err := a.source(c, way, namespaces)
+	source, err := a.source(c, a.way(c, true), namespaces)
 	if err != nil {
 		return err
 	}
@@ -121,7 +121,7 @@ func (a *asking) locally(ctx context.Context, c settings.Views, way kube.Way, do
 	if err := a.await(ctx, source.Cache(), source.Trouble); err != nil {
 		return err
 	}
-	return do(ctx, &localJoin{source.Cache(), a.selection()})
+	return a.show(ctx, &localJoin{source.Cache(), a.selection()})
 }
 
 // await waits for the first join.
@@ -171,18 +171,19 @@ func (a *asking) show(ctx context.Context, from feed) error {
 	}
 	if len(objects) == 0 {
 		if a.form == "" || a.form == "wide" {
-			fmt.Fprintf(a.Stderr, "No endpoints %s. A Service is shown that has the annotation %s: \"true\" (VIEWS_ANNOTATION).\n", a.where(), settings.OwnAnnotation)
+			fmt.Fprintf(a.Stderr, "No endpoints %s. A Service is shown that has the annotation %s: \"true\" (VIEWS_ANNOTATION).\n", a.where("in", a.all), settings.OwnAnnotation)
 		}
 		return &exitError{code: exitNothing}
 	}
 	return nil
 }
 
-func (a *asking) where() string {
-	if a.all {
-		return "in any namespace"
+// where is the namespace, or any, after the word in or of.
+func (a *asking) where(word string, every bool) string {
+	if every {
+		return word + " any namespace"
 	}
-	return "in namespace " + a.namespace
+	return word + " namespace " + a.namespace
 }
 
 // localJoin is a join that is made here.
@@ -191,9 +192,9 @@ type localJoin struct {
 	selection cache.Selection
 }
 
-func (j *localJoin) list(context.Context) ([][]byte, error) {
+func (j *localJoin) list(context.Context) ([]json.RawMessage, error) {
 	events, _, err := j.cache.List(j.selection)
-	var objects [][]byte
+	objects := make([]json.RawMessage, 0, len(events))
 	for _, e := range events {
 		objects = append(objects, e.Object())
 	}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -47,7 +48,7 @@ type object struct {
 }
 
 // list prints a list.
-func (p *printer) list(objects [][]byte) error {
+func (p *printer) list(objects []json.RawMessage) error {
 	switch p.form {
 	case "json", "yaml":
 		return p.document(objects)
@@ -57,6 +58,11 @@ func (p *printer) list(objects [][]byte) error {
 			return err
 		}
 	}
+	return p.flush()
+}
+
+// flush writes the rows.
+func (p *printer) flush() error {
 	if p.table == nil {
 		return nil
 	}
@@ -64,16 +70,12 @@ func (p *printer) list(objects [][]byte) error {
 }
 
 // document prints a list as one document.
-func (p *printer) document(objects [][]byte) error {
-	items := make([]json.RawMessage, 0, len(objects))
-	for _, one := range objects {
-		items = append(items, one)
-	}
+func (p *printer) document(objects []json.RawMessage) error {
 	kind := views.KindEndpointView
 	if p.gather {
 		kind = views.KindServicePortView
 	}
-	text, err := json.MarshalIndent(map[string]any{"apiVersion": views.APIVersion, "kind": kind + "List", "items": items}, "", "  ")
+	text, err := json.MarshalIndent(map[string]any{"apiVersion": views.APIVersion, "kind": kind + "List", "items": objects}, "", "  ")
 	if err == nil && p.form == "yaml" {
 		text, err = yaml.JSONToYAML(text)
 	}
@@ -100,10 +102,7 @@ func (p *printer) event(kind views.EventType, one []byte) error {
 	if err := p.line(kind, one); err != nil {
 		return err
 	}
-	if p.table == nil {
-		return nil
-	}
-	return p.table.Flush()
+	return p.flush()
 }
 
 // line prints one object as a row, or as a name.
@@ -126,7 +125,7 @@ func (p *printer) line(kind views.EventType, one []byte) error {
 	columns := p.columns(o)
 	names, cells := make([]string, len(columns)), make([]string, len(columns))
 	for i, c := range columns {
-		names[i], cells[i] = c[0], transport.Printable(dash(c[1]))
+		names[i], cells[i] = c[0], transport.Printable(cmp.Or(c[1], "-"))
 	}
 	if p.watch {
 		names, cells = append([]string{"EVENT"}, names...), append([]string{string(kind)}, cells...)
@@ -196,13 +195,6 @@ func (p *printer) gathered(endpoints []views.Endpoint) [][2]string {
 		addresses = append(addresses[:mostAddresses], fmt.Sprintf("+ %d more", more))
 	}
 	return [][2]string{{"READY", fmt.Sprintf("%d/%d", ready, len(endpoints))}, {"ENDPOINTS", strings.Join(addresses, ",")}}
-}
-
-func dash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }
 
 // age is how long ago something was, as kubectl writes it.

@@ -116,7 +116,7 @@ func (r *remote) ask(ctx context.Context, path string) (io.ReadCloser, error) {
 	return nil, fmt.Errorf("%s: %w", r.address, status)
 }
 
-func (r *remote) list(ctx context.Context) ([][]byte, error) {
+func (r *remote) list(ctx context.Context) ([]json.RawMessage, error) {
 	body, err := r.get(ctx)
 	if err != nil {
 		return nil, err
@@ -130,11 +130,7 @@ func (r *remote) list(ctx context.Context) ([][]byte, error) {
 		return nil, fmt.Errorf("read the list of %s: %w", r.address, err)
 	}
 	r.warn(answer.Metadata)
-	objects := make([][]byte, 0, len(answer.Items))
-	for _, item := range answer.Items {
-		objects = append(objects, item)
-	}
-	return objects, nil
+	return answer.Items, nil
 }
 
 // warn says that what is shown may be out of date.

@@ -30,13 +30,7 @@ func (p Program) serveCommand() *cobra.Command {
 			"a list, or with watch=true a stream in the form of a Kubernetes watch. Every\n" +
 			"replica serves; there is no leader. Stop it by SIGTERM or SIGINT.",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.load()
-			if err != nil {
-				return err
-			}
-			return p.serve(cmd.Context(), c)
-		},
+		RunE: p.configured(p.serve),
 	}
 }
 
@@ -143,21 +137,19 @@ func (s *serving) run(ctx context.Context) error {
 	var running sync.WaitGroup
 	running.Go(func() { s.source.Run(ctx) })
 	running.Go(func() { s.tell(ctx) })
-	running.Go(func() {
-		if err := s.server.Run(ctx); err != nil {
-			cancel(err)
-		}
-	})
-	if s.objects != nil {
-		running.Go(func() { s.objects.Run(ctx) })
-		running.Go(func() { s.tellObjects(ctx) })
-	}
-	if s.xds != nil {
+	serve := func(run func(context.Context) error) {
 		running.Go(func() {
-			if err := s.xds.Run(ctx); err != nil {
+			if err := run(ctx); err != nil {
 				cancel(err)
 			}
 		})
+	}
+	serve(s.server.Run)
+	if s.objects != nil {
+		running.Go(func() { s.objects.Run(ctx) })
+	}
+	if s.xds != nil {
+		serve(s.xds.Run)
 	}
 	running.Go(func() {
 		if err := s.health.Serve(s.metrics); !errors.Is(err, http.ErrServerClosed) {
@@ -177,7 +169,7 @@ func (s *serving) run(ctx context.Context) error {
 func (s *serving) tell(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	var synced, stale, identities, fleets bool
+	var synced, stale, identities, fleets, missing, silent bool
 	var crowded []string
 	for {
 		select {
@@ -193,6 +185,9 @@ func (s *serving) tell(ctx context.Context) {
 			crowded = tellCrowded(s.log, crowded, s.source.Cache().Crowded())
 			s.turn(&identities, s.identities(), "the new list of identities has a mistake, the last good one stays in effect", "the list of identities is in effect")
 			s.turn(&fleets, s.fleets(), "the new list of fleets has a mistake, the last good one stays in effect", "the list of fleets is in effect")
+			lacks, fails := s.sight()
+			s.turn(&missing, lacks, "no fleets from the API server, fleets that are known stay", "")
+			s.turn(&silent, fails, "the API server says nothing of fleets, the last state is kept", "the API server tells fleets again")
 		}
 	}
 }
