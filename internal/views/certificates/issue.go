@@ -56,10 +56,8 @@ func (a Authorities) Issue(now time.Time, of Owner, has map[string][]byte) (map[
 	if len(a.all) == 0 {
 		return nil, errors.New("there is no authority that signs")
 	}
-	data := maps.Clone(has)
-	if data == nil {
-		data = make(map[string][]byte)
-	}
+	data := make(map[string][]byte)
+	maps.Copy(data, has)
 	data[AuthorityKey] = a.Trusted()
 	if a.good(now, of, has) {
 		return data, nil

@@ -49,33 +49,32 @@ func encodeKey(key *ecdsa.PrivateKey) ([]byte, error) {
 }
 
 func parseCertificates(text []byte) ([]*x509.Certificate, error) {
-	var all []*x509.Certificate
-	for {
-		var block *pem.Block
-		if block, text = pem.Decode(text); block == nil {
-			return all, nil
-		}
-		one, err := x509.ParseCertificate(block.Bytes)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, one)
-	}
+	return parseBlocks(text, x509.ParseCertificate)
 }
 
 // parseKeys reads keys. What is in them is in no error.
 func parseKeys(text []byte) ([]*ecdsa.PrivateKey, error) {
-	var all []*ecdsa.PrivateKey
+	return parseBlocks(text, func(raw []byte) (*ecdsa.PrivateKey, error) {
+		parsed, err := x509.ParsePKCS8PrivateKey(raw)
+		key, ours := parsed.(*ecdsa.PrivateKey)
+		if err != nil || !ours {
+			return nil, errors.New("a private key is no PKCS #8 of an elliptic curve")
+		}
+		return key, nil
+	})
+}
+
+func parseBlocks[T any](text []byte, parse func([]byte) (T, error)) ([]T, error) {
+	var all []T
 	for {
 		var block *pem.Block
 		if block, text = pem.Decode(text); block == nil {
 			return all, nil
 		}
-		parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes)
-		key, ours := parsed.(*ecdsa.PrivateKey)
-		if err != nil || !ours {
-			return nil, errors.New("a private key is no PKCS #8 of an elliptic curve")
+		one, err := parse(block.Bytes)
+		if err != nil {
+			return nil, err
 		}
-		all = append(all, key)
+		all = append(all, one)
 	}
 }
