@@ -86,6 +86,9 @@ var allowed = map[string]struct {
 		"it is the only package of endpoint-views that knows every part"},
 	"cmd/endpoint-views": {of("commandline", "views/cli", "settings", "kube"), "main knows signals, exit status and what is the whole process's, nothing else"},
 
+	"internal/views/xds/envoyconfig/envoyconfigtest": {append(of("views/xds/envoyconfig"), "api/fleet/v1alpha1"), "it is what tests of several packages need of it"},
+	"internal/views/fleet/fleettest":                 {[]string{"api/fleet/v1alpha1"}, "it is what tests of several packages know of the operator"},
+
 	"internal/views/certificates": {append(of("kube"), "api/fleet/v1alpha1"), "it makes certificates and stores them; whoever has one reads it too"},
 
 	"internal/endpoints/store/storetest/apiserver": {append(of("endpoints/inventory", "endpoints/publish", "endpoints/store/storetest"), "test/controlplane"), "it puts the suite on a real API server"},

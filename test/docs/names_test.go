@@ -18,7 +18,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 	config "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/fleettest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
@@ -95,7 +95,7 @@ func served() []string {
 	for _, f := range cli.MetricFamilies() {
 		known = append(known, f.Name)
 	}
-	return slices.AppendSeq(known, maps.Keys(fleet.MetricFamilies()))
+	return slices.AppendSeq(known, maps.Keys(fleettest.MetricFamilies()))
 }
 
 func TestPagesNameOnlyAlertsThatThereAre(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/fleettest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
 )
 
@@ -96,7 +96,7 @@ func names(t *testing.T) map[string][]string {
 	for _, f := range cli.MetricFamilies() {
 		lists["metrics"] = append(lists["metrics"], labelled(f.Name, slices.Collect(maps.Keys(f.Labels))))
 	}
-	for name, labels := range fleet.MetricFamilies() {
+	for name, labels := range fleettest.MetricFamilies() {
 		lists["metrics"] = append(lists["metrics"], labelled(name, slices.Collect(maps.Keys(labels))))
 	}
 	for _, n := range statuses {

@@ -39,6 +39,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig/envoyconfigtest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/envoy"
 )
 
@@ -56,12 +57,12 @@ const fleets = `fleets:
 // TestContract69EnvoyTakesEveryConfigurationThatIsGenerated asks the server for everything
 // as an Envoy does, and gives it to one as a file: what is sent is what is judged.
 func TestContract69EnvoyTakesEveryConfigurationThatIsGenerated(t *testing.T) {
-	other := envoyconfig.Defaults()
+	other := envoyconfigtest.Defaults()
 	other.RequestTimeout, other.TryTimeout, other.StreamIdleTimeout = 1e9, 5e8, 1e9
 	other.Retries, other.RetryGatewayErrors, other.EjectAfter, other.MaxEjectionPercent, other.PanicPercent = 0, true, 0, 100, 100
-	most := envoyconfig.Defaults()
+	most := envoyconfigtest.Defaults()
 	most.Retries, most.EjectAfter, most.EjectionTime, most.BufferBytes, most.MaxRequests = 20, 100, 3600e9, 64<<20, 1_000_000_000
-	for name, settings := range map[string]envoyconfig.Settings{"defaults": envoyconfig.Defaults(), "others": other, "the most": most} {
+	for name, settings := range map[string]envoyconfig.Settings{"defaults": envoyconfigtest.Defaults(), "others": other, "the most": most} {
 		t.Run(name, func(t *testing.T) {
 			sent := everything(t, settings)
 			for kind, count := range map[envoyconfig.Kind]int{envoyconfig.Clusters: 3, envoyconfig.Endpoints: 3, envoyconfig.Listeners: 5, envoyconfig.Routes: 4} {

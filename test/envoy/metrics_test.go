@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig/envoyconfigtest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/envoy"
 )
 
@@ -19,7 +19,7 @@ func TestContract107EnvoyHasTheMetricsThatAlertsAndDashboardAskFor(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := envoy.Start(t, envoy.Options{Bootstrap: bootstrap(t, "--server", serve(t, envoyconfig.Defaults()), "--health", "127.0.0.1:9902", "--max-heap-bytes", "1000000000")})
+	e := envoy.Start(t, envoy.Options{Bootstrap: bootstrap(t, "--server", serve(t, envoyconfigtest.Defaults()), "--health", "127.0.0.1:9902", "--max-heap-bytes", "1000000000")})
 	stats := e.Get("/stats/prometheus")
 	for line := range strings.Lines(string(list)) {
 		words := strings.Fields(line)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/fleettest"
 )
 
 // targetLabels are the labels that Prometheus adds. Rules may group by the first
@@ -48,7 +48,7 @@ func known(t *testing.T) catalogue {
 			all[f.Name] = map[string][]string{}
 		}
 	}
-	maps.Copy(all, fleet.MetricFamilies())
+	maps.Copy(all, fleettest.MetricFamilies())
 	maps.Copy(all, envoyMetrics(t))
 	registry := prometheus.NewRegistry()
 	if _, err := metrics.New(metrics.Options{Registry: registry}); err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig/envoyconfigtest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/envoy"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
@@ -79,7 +80,7 @@ func (w *world) listen(fleets *xds.Fleets, at string, more ...func(*xds.Options)
 	w.t.Helper()
 	listening := make(chan net.Addr, 1)
 	options := xds.Options{
-		Address: netip.MustParseAddrPort(at), Cache: w.cache, Settings: envoyconfig.Defaults(), Fleets: fleets, MostClients: 10, MostOfOne: 10,
+		Address: netip.MustParseAddrPort(at), Cache: w.cache, Settings: envoyconfigtest.Defaults(), Fleets: fleets, MostClients: 10, MostOfOne: 10,
 		Logger: slog.New(slog.DiscardHandler), Listening: func(at net.Addr) { listening <- at },
 	}
 	for _, change := range more {

@@ -18,20 +18,6 @@ var (
 		"Pods of a fleet: as many as are wanted, are available, and have a stream to endpoint-views.", []string{"fleet_namespace", "fleet", "state"}, nil)
 )
 
-// MetricFamilies are the metrics of the operator itself, with the values of their labels; nil
-// where these are open.
-func MetricFamilies() map[string]map[string][]string {
-	return map[string]map[string][]string{
-		"endpoint_views_fleet_leader": {},
-		"endpoint_views_fleet_condition": {
-			"fleet_namespace": nil, "fleet": nil,
-			"condition": {v1alpha1.ConditionAccepted, v1alpha1.ConditionResolvedRefs, v1alpha1.ConditionReady, v1alpha1.ConditionProgressing, v1alpha1.ConditionSynced, v1alpha1.ConditionRejected},
-			"status":    {"True", "False", "Unknown"},
-		},
-		"endpoint_views_fleet_replicas": {"fleet_namespace": nil, "fleet": nil, "state": {"wanted", "available", "connected"}},
-	}
-}
-
 // Gauges say at each scrape what the status of all Envoys says.
 type Gauges struct {
 	// List returns all Envoys.

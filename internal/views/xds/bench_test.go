@@ -18,6 +18,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig/envoyconfigtest"
 )
 
 // BenchmarkChangeToAcknowledgement is the time from a slice in the cache until all proxies
@@ -52,7 +53,7 @@ func toAcknowledgement(b *testing.B, endpoints, proxies int) {
 	}
 	listening := make(chan net.Addr, 1)
 	server, err := xds.New(xds.Options{
-		Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: c.Cache, Settings: envoyconfig.Defaults(), MostClients: 100, MostOfOne: 100,
+		Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: c.Cache, Settings: envoyconfigtest.Defaults(), MostClients: 100, MostOfOne: 100,
 		Listening: func(at net.Addr) { listening <- at }, Logger: discard(),
 	})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig/envoyconfigtest"
 )
 
 // cluster is a cache that the test fills.
@@ -146,7 +146,7 @@ func start(t *testing.T, c *cluster, change func(*xds.Options)) *server {
 func begin(t *testing.T, c *cluster, change func(*xds.Options)) *server {
 	t.Helper()
 	options := xds.Options{
-		Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: c.Cache, Settings: envoyconfig.Defaults(), MostClients: 100, MostOfOne: 50,
+		Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: c.Cache, Settings: envoyconfigtest.Defaults(), MostClients: 100, MostOfOne: 50,
 		Logger: slog.New(slog.DiscardHandler),
 	}
 	change(&options)

@@ -19,6 +19,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig/envoyconfigtest"
 )
 
 // secure is web whose port admin speaks TLS behind a PROXY header.
@@ -45,7 +46,7 @@ func full() []envoyconfig.Listener {
 
 func TestContract91EveryFieldOfAListenerGivesValidResources(t *testing.T) {
 	for _, which := range []v1alpha1.AccessLog{"", v1alpha1.AccessLogAll, v1alpha1.AccessLogNone} {
-		s := envoyconfig.Defaults()
+		s := envoyconfigtest.Defaults()
 		s.AccessLog = which
 		for _, set := range []envoyconfig.Set{envoyconfig.Fleet(full(), func(join.Key) *join.Service { return secure() }, s), envoyconfig.Envoy(secure(), nil, s)} {
 			for kind := range set {
@@ -67,7 +68,7 @@ func hosts(t *testing.T, l envoyconfig.Listener) map[string][]string {
 			return secure()
 		}
 		return nil
-	}, envoyconfig.Defaults())
+	}, envoyconfigtest.Defaults())
 	all := make(map[string][]string)
 	for _, host := range set[envoyconfig.Routes][l.Name()].(*routev3.RouteConfiguration).GetVirtualHosts() {
 		for _, r := range host.GetRoutes() {
@@ -105,7 +106,7 @@ func TestContract91TheLongestPathOfTheMostSpecificHostCounts(t *testing.T) {
 }
 
 func TestContract91TimesOfARouteCountInPlaceOfTheSettings(t *testing.T) {
-	set := envoyconfig.Fleet(full(), func(join.Key) *join.Service { return secure() }, envoyconfig.Defaults())
+	set := envoyconfig.Fleet(full(), func(join.Key) *join.Service { return secure() }, envoyconfigtest.Defaults())
 	for _, host := range set[envoyconfig.Routes]["port-443"].(*routev3.RouteConfiguration).GetVirtualHosts() {
 		for _, r := range host.GetRoutes() {
 			if r.GetRoute() == nil {
@@ -124,7 +125,7 @@ func TestContract91TimesOfARouteCountInPlaceOfTheSettings(t *testing.T) {
 
 // Envoys older than 1.33 trust private addresses, unless something else is said.
 func TestContract91NoClientIsTrustedByItsAddress(t *testing.T) {
-	set := envoyconfig.Fleet(full(), func(join.Key) *join.Service { return secure() }, envoyconfig.Defaults())
+	set := envoyconfig.Fleet(full(), func(join.Key) *join.Service { return secure() }, envoyconfigtest.Defaults())
 	manager := &hcmv3.HttpConnectionManager{}
 	if err := set[envoyconfig.Listeners]["port-443"].(*listenerv3.Listener).GetFilterChains()[0].GetFilters()[0].GetTypedConfig().UnmarshalTo(manager); err != nil {
 		t.Fatal(err)
@@ -135,7 +136,7 @@ func TestContract91NoClientIsTrustedByItsAddress(t *testing.T) {
 }
 
 func TestContract91APortThatSpeaksTLSHasAClusterForEachWay(t *testing.T) {
-	set := envoyconfig.Envoy(secure(), nil, envoyconfig.Defaults())
+	set := envoyconfig.Envoy(secure(), nil, envoyconfigtest.Defaults())
 	for name, want := range map[string]string{"web.shop:9000": "RawBuffer", "web.shop:9000:tls": "UpstreamTlsContext", "web.shop:80": "RawBuffer"} {
 		c, _ := set[envoyconfig.Clusters][name].(*clusterv3.Cluster)
 		if text := protojson.Format(c.GetTransportSocket()); !strings.Contains(text, want) || !strings.Contains(text, `"V2"`) {
@@ -148,7 +149,7 @@ func TestContract91APortThatSpeaksTLSHasAClusterForEachWay(t *testing.T) {
 	if len(set[envoyconfig.Clusters]) != 3 {
 		t.Errorf("got %d clusters, want 3", len(set[envoyconfig.Clusters]))
 	}
-	c := envoyconfig.Envoy(web(), nil, envoyconfig.Defaults())[envoyconfig.Clusters]["web.shop:80"].(*clusterv3.Cluster)
+	c := envoyconfig.Envoy(web(), nil, envoyconfigtest.Defaults())[envoyconfig.Clusters]["web.shop:80"].(*clusterv3.Cluster)
 	if c.GetTransportSocket() != nil {
 		t.Error("a port without TLS and header has a transport of its own")
 	}

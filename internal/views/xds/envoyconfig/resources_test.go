@@ -20,6 +20,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig/envoyconfigtest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
@@ -89,7 +90,7 @@ func TestContract63EndpointsAreTranslatedByState(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, set := range []envoyconfig.Set{
-				envoyconfig.GRPC(c.service, c.endpoints, envoyconfig.Defaults()), envoyconfig.Envoy(c.service, c.endpoints, envoyconfig.Defaults()),
+				envoyconfig.GRPC(c.service, c.endpoints, envoyconfigtest.Defaults()), envoyconfig.Envoy(c.service, c.endpoints, envoyconfigtest.Defaults()),
 			} {
 				if diff := cmp.Diff(c.want, zones(set[envoyconfig.Endpoints]["web.shop:80"])); diff != "" {
 					t.Error(diff)
@@ -106,7 +107,7 @@ func TestContract63EndpointsAreTranslatedByState(t *testing.T) {
 }
 
 func TestContract63AClusterDoesNotDependOnEndpointsAndTheSameGivesTheSameBytes(t *testing.T) {
-	s := envoyconfig.Defaults()
+	s := envoyconfigtest.Defaults()
 	empty := envoyconfig.Envoy(web(), nil, s)
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
@@ -128,8 +129,8 @@ func TestContract63AClusterDoesNotDependOnEndpointsAndTheSameGivesTheSameBytes(t
 }
 
 func TestContract66AnAssignmentIsAnotherOneWhenItsClusterIs(t *testing.T) {
-	before := envoyconfig.Envoy(web(), nil, envoyconfig.Defaults())
-	s := envoyconfig.Defaults()
+	before := envoyconfig.Envoy(web(), nil, envoyconfigtest.Defaults())
+	s := envoyconfigtest.Defaults()
 	s.ConnectTimeout = time.Second
 	after := envoyconfig.Envoy(web(), nil, s)
 	if bytes.Equal(envoyconfig.Bytes(before[envoyconfig.Endpoints]["web.shop:80"]), envoyconfig.Bytes(after[envoyconfig.Endpoints]["web.shop:80"])) {
@@ -153,7 +154,7 @@ func TestContract69EveryResourceIsValid(t *testing.T) {
 		}
 		return nil
 	}
-	s := envoyconfig.Defaults()
+	s := envoyconfigtest.Defaults()
 	s.TryTimeout = time.Second
 	all := []join.Endpoint{at("10.0.0.1", "a", views.Ready), at("10.0.0.2", "b", views.Draining)}
 	count := 0
@@ -188,7 +189,7 @@ func retries(t *testing.T, s envoyconfig.Settings, safe bool) *routev3.RouteActi
 }
 
 func TestContract69OnlyWhatMayBeRepeatedIsRepeatedAfterItWasSent(t *testing.T) {
-	s := envoyconfig.Defaults()
+	s := envoyconfigtest.Defaults()
 	s.RetryGatewayErrors, s.TryTimeout = true, time.Second
 	safe, other := retries(t, s, true), retries(t, s, false)
 	if got := strings.Split(safe.GetRetryPolicy().GetRetryOn(), ","); !slices.Contains(got, "reset") || !slices.Contains(got, "gateway-error") {
@@ -200,7 +201,7 @@ func TestContract69OnlyWhatMayBeRepeatedIsRepeatedAfterItWasSent(t *testing.T) {
 	if safe.GetRetryPolicy().GetPerTryTimeout().AsDuration() != time.Second || other.GetRetryPolicy().GetPerTryTimeout() != nil {
 		t.Error("the time of one attempt is for methods that may be repeated only")
 	}
-	if got := envoyconfig.Defaults(); retries(t, got, true).GetTimeout().AsDuration() != 0 || retries(t, got, true).GetTimeout() == nil {
+	if got := envoyconfigtest.Defaults(); retries(t, got, true).GetTimeout().AsDuration() != 0 || retries(t, got, true).GetTimeout() == nil {
 		t.Error("a request is cut off by Envoy's default of 15 s")
 	}
 	s.Retries = 0
@@ -210,7 +211,7 @@ func TestContract69OnlyWhatMayBeRepeatedIsRepeatedAfterItWasSent(t *testing.T) {
 }
 
 func TestContract69TheDefaultsOfEnvoyThatLoseRequestsAreNotUsed(t *testing.T) {
-	c := envoyconfig.Envoy(web(), nil, envoyconfig.Defaults())[envoyconfig.Clusters]["web.shop:80"].(*clusterv3.Cluster)
+	c := envoyconfig.Envoy(web(), nil, envoyconfigtest.Defaults())[envoyconfig.Clusters]["web.shop:80"].(*clusterv3.Cluster)
 	limit := c.GetCircuitBreakers().GetThresholds()[0]
 	if limit.GetMaxRequests().GetValue() < 100_000 || limit.GetMaxConnections().GetValue() < 100_000 || limit.GetMaxPendingRequests().GetValue() < 100_000 {
 		t.Errorf("got bounds %v", limit)

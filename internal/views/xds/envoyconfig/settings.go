@@ -41,16 +41,6 @@ type Settings struct {
 	Folder string
 }
 
-// Defaults are the settings where nothing else is said.
-func Defaults() Settings {
-	return Settings{
-		ConnectTimeout: 500 * time.Millisecond, IdleTimeout: 4 * time.Second, StreamIdleTimeout: time.Hour,
-		Retries: 5, BufferBytes: 1 << 20,
-		EjectAfter: 2, EjectionTime: 5 * time.Second, MaxEjectionPercent: 50, PanicPercent: 50,
-		MaxRequests: 1_000_000, AccessLog: v1alpha1.AccessLogFailures,
-	}
-}
-
 const (
 	// longestEjection bounds how long an endpoint is left out that failed again and
 	// again: Envoy multiplies the time by the number of ejections.

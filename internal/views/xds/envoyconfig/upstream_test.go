@@ -10,6 +10,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig/envoyconfigtest"
 )
 
 func TestContract108CertificatesOfEndpointsAreCheckedAsTheServiceSays(t *testing.T) {
@@ -27,7 +28,7 @@ func TestContract108CertificatesOfEndpointsAreCheckedAsTheServiceSays(t *testing
 	} {
 		service := secure()
 		service.TLS = c.says
-		cluster, _ := envoyconfig.Envoy(service, nil, envoyconfig.Defaults())[envoyconfig.Clusters]["web.shop:9000:tls"].(*clusterv3.Cluster)
+		cluster, _ := envoyconfig.Envoy(service, nil, envoyconfigtest.Defaults())[envoyconfig.Clusters]["web.shop:9000:tls"].(*clusterv3.Cluster)
 		if cluster == nil {
 			t.Errorf("%s: there is no cluster", name)
 			continue
@@ -53,10 +54,10 @@ func TestContract108WithoutAWordAboutCertificatesNothingIsSent(t *testing.T) {
 	service := secure()
 	service.TLS = join.TLS{ServerName: "worker.internal"}
 	find := func(join.Key) *join.Service { return service }
-	if c := envoyconfig.Envoy(service, nil, envoyconfig.Defaults())[envoyconfig.Clusters]["web.shop:9000:tls"]; c != nil {
+	if c := envoyconfig.Envoy(service, nil, envoyconfigtest.Defaults())[envoyconfig.Clusters]["web.shop:9000:tls"]; c != nil {
 		t.Errorf("got %v, want no cluster: it would check nothing", c)
 	}
-	set := envoyconfig.Fleet(full(), find, envoyconfig.Defaults())
+	set := envoyconfig.Fleet(full(), find, envoyconfigtest.Defaults())
 	text := protojson.Format(set[envoyconfig.Routes]["port-443"].(*routev3.RouteConfiguration))
 	if want := "Service shop/web speaks TLS and does not say how certificates are checked; annotate it with endpoints.ablmnzde.github.io/tls-certificate-authority."; !strings.Contains(text, want) {
 		t.Errorf("got %s, want the remedy in the answer", text)
