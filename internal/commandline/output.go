@@ -38,12 +38,7 @@ type formatFlag struct {
 }
 
 // String returns the value of the flag.
-func (f formatFlag) String() string {
-	if f.format == nil {
-		return ""
-	}
-	return string(*f.format)
-}
+func (f formatFlag) String() string { return string(*f.format) }
 
 // Set takes the value of the flag.
 func (f formatFlag) Set(value string) error {

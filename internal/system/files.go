@@ -18,7 +18,7 @@ const fileLimit = 3 * time.Second
 var ErrHangs = errors.New("it was not read in time; its file system may hang")
 
 // ownReads are the reads of this process: what hangs is the path, whoever asks.
-var ownReads = fileReads{read: readFile, limit: fileLimit}
+var ownReads = fileReads{read: readFile, limit: fileLimit, running: make(map[fileRequest]*fileRead)}
 
 // ReadFile returns what a regular file of at most so many bytes holds. The bytes are not
 // to be changed.
@@ -70,9 +70,6 @@ func (r *fileReads) start(of fileRequest) *fileRead {
 		return one
 	}
 	one := &fileRead{began: time.Now(), done: make(chan struct{})}
-	if r.running == nil {
-		r.running = make(map[fileRequest]*fileRead)
-	}
 	r.running[of] = one
 	go func() {
 		one.content, one.err = r.read(of)

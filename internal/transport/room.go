@@ -7,12 +7,10 @@ import (
 	"time"
 )
 
-const (
-	// young is how long a connection that asked for nothing yet is left alone, so that a
-	// flood of others gives it time for its request. mostYoung is how many of these there
-	// may be.
-	young, mostYoung = time.Second, 1024
-)
+// young is how long a connection that asked for nothing yet is left alone, so that a
+// flood of others gives it time for its request. mostYoung is how many of these there
+// may be.
+const young, mostYoung = time.Second, 1024
 
 // Room bounds the connections of one listener. Until it is known whose a connection is, it
 // takes none of the room of those that are known, and makes way for newer ones: the probes of

@@ -34,7 +34,7 @@ func (c *Client) Run(ctx context.Context, reconciler Reconciler) error {
 	defer cancel()
 	d := &desk{
 		told: make(map[PortKey]map[string]Endpoint), touched: make(map[PortKey]bool),
-		ports: make(map[PortKey][]Endpoint), due: make(map[PortKey]time.Time), wake: make(chan struct{}, 1),
+		ports: make(map[PortKey][]Endpoint), due: make(map[PortKey]time.Time), failed: make(map[PortKey]time.Duration), wake: make(chan struct{}, 1),
 	}
 	var watching sync.WaitGroup
 	var err error
@@ -156,9 +156,6 @@ func (d *desk) done(port PortKey, err error) {
 			delete(d.ports, port)
 		}
 		return
-	}
-	if d.failed == nil {
-		d.failed = make(map[PortKey]time.Duration)
 	}
 	d.failed[port] = min(max(2*d.failed[port], retry), retryMax)
 	if _, again := d.due[port]; !again {

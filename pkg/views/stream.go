@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 )
 
@@ -63,18 +64,10 @@ func because(ctx context.Context, err error) error {
 	return err
 }
 
-// isStatus reports whether an error is an answer with that code.
+// isStatus reports whether an error is an answer with one of these codes.
 func isStatus(err error, codes ...int) bool {
 	var status *Status
-	if !errors.As(err, &status) {
-		return false
-	}
-	for _, code := range codes {
-		if status.Code == code {
-			return true
-		}
-	}
-	return false
+	return errors.As(err, &status) && slices.Contains(codes, status.Code)
 }
 
 // tooOld reports whether the server cannot go on from the token.

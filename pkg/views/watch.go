@@ -4,11 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/url"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -221,14 +221,10 @@ func (w *watching[T]) mark(metadata ListMetadata) error {
 	if metadata.Annotations[AnnotationInitialEventsEnd] != "true" {
 		return nil
 	}
-	var gone []string
-	for key := range w.has {
-		if !w.fresh[key] {
-			gone = append(gone, key)
+	for _, key := range slices.Sorted(maps.Keys(w.has)) {
+		if w.fresh[key] {
+			continue
 		}
-	}
-	slices.SortFunc(gone, strings.Compare)
-	for _, key := range gone {
 		last := w.has[key]
 		delete(w.has, key)
 		if err := w.tell(EventOf[T]{Type: Deleted, View: last, Before: last}); err != nil {

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -62,9 +63,7 @@ func (k *objectState) size() int { return k.service.Size() + k.slice.Size() }
 // instead is what is kept of an object that there is no room for: a Service as it was, and
 // of a slice what it said before and still says.
 func (k *objectState) instead(in Input) Input {
-	if in.refused == 0 {
-		in.refused = in.size()
-	}
+	in.refused = cmp.Or(in.refused, in.size())
 	in.Revision, in.Service, in.Slice, in.Hidden = k.revision, k.service, in.Slice.Within(k.slice), false
 	return in
 }

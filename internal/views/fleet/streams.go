@@ -55,9 +55,7 @@ func NewStreams(opts StreamsOptions) (*Streams, error) {
 	if err != nil || server.Host == "" || server.Scheme != "http" && server.Scheme != "https" {
 		return nil, errors.New("the address of endpoint-views is no URL of scheme http or https; write for example https://endpoint-views.infra:443")
 	}
-	if opts.Interval == 0 {
-		opts.Interval = defaultInterval
-	}
+	opts.Interval = cmp.Or(opts.Interval, defaultInterval)
 	return &Streams{opts: opts, server: server}, nil
 }
 
@@ -120,9 +118,7 @@ func (s *Streams) round(ctx context.Context) []string {
 	next, missing, answered := make(map[string]fleetReports), "", 0
 	for _, r := range replies {
 		if r.err != nil {
-			if missing == "" {
-				missing = r.address + ": " + r.err.Error()
-			}
+			missing = cmp.Or(missing, r.address+": "+r.err.Error())
 			continue
 		}
 		answered++

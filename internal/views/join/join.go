@@ -84,9 +84,7 @@ func joinPort(service *Service, port Port, ordered []*Slice) []Endpoint {
 			Service: string(service.Type), Port: port, Address: c.address, TargetPort: c.port.number,
 			State: c.conditions.state(ready), Zone: c.zone, Node: c.node, Target: c.target,
 		}
-		if e.Port.AppProtocol == "" {
-			e.Port.AppProtocol = c.port.appProtocol
-		}
+		e.Port.AppProtocol = cmp.Or(e.Port.AppProtocol, c.port.appProtocol)
 		endpoints = append(endpoints, e)
 	}
 	return endpoints

@@ -13,9 +13,7 @@ import (
 )
 
 // refusal is an answer without objects.
-type refusal struct {
-	views.Status
-}
+type refusal struct{ views.Status }
 
 func refuse(code int, reason, format string, args ...any) *refusal {
 	return &refusal{views.Status{

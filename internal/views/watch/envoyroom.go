@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
@@ -19,9 +20,7 @@ func (o object) bare() bool { return o.refused > 0 && o.size == 0 }
 
 // refuse leaves of an object that there is no room for it.
 func (o object) refuse() object {
-	if o.refused == 0 {
-		o.refused = o.size
-	}
+	o.refused = cmp.Or(o.refused, o.size)
 	o.size, o.Traffic.Listeners = 0, nil
 	o.Problem = fmt.Errorf("the Envoys of namespace %s say more than the %d MiB that are kept of one namespace; delete Envoys, or remove routes", o.namespace, mostOf>>20)
 	return o

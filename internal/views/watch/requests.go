@@ -35,9 +35,6 @@ func (r *requests) note(verb string, err error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.count == nil {
-		r.count = make(map[request]uint64)
-	}
 	r.count[request{verb, code}]++
 }
 

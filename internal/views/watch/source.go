@@ -69,7 +69,7 @@ func New(options Options) (*Watcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch Services and EndpointSlices: %w", err)
 	}
-	s := &Watcher{client: client, scopes: slices.Compact(slices.Sorted(slices.Values(options.Namespaces))), selected: options.Selected, asked: make(chan struct{}, 1)}
+	s := &Watcher{client: client, scopes: slices.Compact(slices.Sorted(slices.Values(options.Namespaces))), selected: options.Selected, requests: requests{count: make(map[request]uint64)}, asked: make(chan struct{}, 1)}
 	if len(s.scopes) == 0 {
 		s.scopes = []string{""}
 	}

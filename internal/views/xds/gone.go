@@ -8,11 +8,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
-const (
-	// rememberGone is how long a fleet is remembered that has no proxies and that nothing
-	// names, mostGone how many of these are, mostGoneBytes how much they may say.
-	rememberGone, mostGone, mostGoneBytes = 10 * time.Minute, 100, 16 << 20
-)
+// rememberGone is how long a fleet is remembered that has no proxies and that nothing
+// names, mostGone how many of these are, mostGoneBytes how much they may say.
+const rememberGone, mostGone, mostGoneBytes = 10 * time.Minute, 100, 16 << 20
 
 // forget ends what is remembered of fleets that are gone. One with proxies is not. Another
 // fleet of the name of one that is gone, which begins with a mistake, has none of its listeners.

@@ -92,10 +92,8 @@ func labelsOf(e *v1alpha1.Envoy) map[string]string {
 
 // over returns what the team or running Pods have with what the operator has, which wins.
 func over(theirs, ours map[string]string) map[string]string {
-	all := maps.Clone(theirs)
-	if all == nil {
-		all = make(map[string]string, len(ours))
-	}
+	all := make(map[string]string, len(theirs)+len(ours))
+	maps.Copy(all, theirs)
 	maps.Copy(all, ours)
 	return all
 }

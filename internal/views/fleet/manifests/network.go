@@ -1,6 +1,8 @@
 package manifests
 
 import (
+	"cmp"
+
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -39,12 +41,9 @@ func service(e *v1alpha1.Envoy) *corev1.Service {
 	made := &corev1.Service{
 		TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Service"}, ObjectMeta: object,
 		Spec: corev1.ServiceSpec{
-			Type: theirs.Type, Selector: Selector(e), IPFamilyPolicy: theirs.IPFamilyPolicy,
+			Type: cmp.Or(theirs.Type, corev1.ServiceTypeClusterIP), Selector: Selector(e), IPFamilyPolicy: theirs.IPFamilyPolicy,
 			LoadBalancerClass: theirs.LoadBalancerClass, LoadBalancerSourceRanges: theirs.LoadBalancerSourceRanges,
 		},
-	}
-	if made.Spec.Type == "" {
-		made.Spec.Type = corev1.ServiceTypeClusterIP
 	}
 	if made.Spec.Type != corev1.ServiceTypeClusterIP {
 		made.Spec.ExternalTrafficPolicy = ptr.Deref(theirs.ExternalTrafficPolicy, corev1.ServiceExternalTrafficPolicyCluster)
