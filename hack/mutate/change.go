@@ -45,7 +45,7 @@ func (c change) diff() string {
 }
 
 // wording are the functions that only word what is told, and those that tell it.
-var wording = regexp.MustCompile(`internal/endpoints/(guard/(explain|message)|controller/(announce|crowded|say|tell|tellchange))\.go |` +
+var wording = regexp.MustCompile(`internal/endpoints/(guard/(explain|message)|controller/(announce|tell))\.go |` +
 	` (String|Error|describe|endpointsOf|keptMessage|lost|max1|message|mistakesOf|noteOf|subject)$`)
 
 // unpromised are calls that no promise is about: texts, log lines and sizes of memory.
