@@ -88,16 +88,7 @@ const (
 
 // String returns the word that pages, logs and JSON use.
 func (s State) String() string {
-	switch s {
-	case StateReady:
-		return "ready"
-	case StateDraining:
-		return "draining"
-	case StateDown:
-		return "down"
-	case Absent:
-	}
-	return "absent"
+	return [...]string{Absent: "absent", StateReady: "ready", StateDraining: "draining", StateDown: "down"}[s]
 }
 
 // Serves reports whether traffic can reach an address in that state.

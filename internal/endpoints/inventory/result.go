@@ -21,18 +21,7 @@ const (
 
 // String returns the word that pages, logs and metrics use.
 func (o Outcome) String() string {
-	switch o {
-	case Pass:
-		return "Pass"
-	case Refused:
-		return "Refused"
-	case Silent:
-		return "Silent"
-	case Elsewhere:
-		return "Elsewhere"
-	case LocalError:
-	}
-	return "LocalError"
+	return [...]string{LocalError: "LocalError", Pass: "Pass", Refused: "Refused", Silent: "Silent", Elsewhere: "Elsewhere"}[o]
 }
 
 // Result is one health check of one address. A failed check is data, not an
