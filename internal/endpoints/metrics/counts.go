@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,7 +63,7 @@ func (m *Metrics) OfGroup(key assign.Group) func(pool.Outcome, explain.Pool) {
 	of := m.pool(key.Pool)
 	var before totals
 	return func(o pool.Outcome, memory explain.Pool) {
-		after := totalsOf(o, memory)
+		after := totals{memory.Moves, o.Held, memory.Accepted, o.Overruns}
 		of.add(before, after)
 		before = after
 	}
@@ -129,18 +130,12 @@ func (p *poolCounts) read(r pool.Attempt) {
 
 // newest returns the newest complete inventory, the zero one before the first.
 func (p *poolCounts) newest() inventoryRead {
-	if read := p.inventory.Load(); read != nil {
-		return *read
-	}
-	return inventoryRead{}
+	return *cmp.Or(p.inventory.Load(), &inventoryRead{})
 }
 
 // reached returns how the source is reached, the zero Access before that is known.
 func (p *poolCounts) reached() Access {
-	if access := p.access.Load(); access != nil {
-		return *access
-	}
-	return Access{}
+	return *cmp.Or(p.access.Load(), &Access{})
 }
 
 // totals are what one group counted since it began.
@@ -148,10 +143,6 @@ type totals struct {
 	moves              [inventory.StateDown + 1]uint64
 	held               pool.HoldCounts
 	accepted, overruns uint64
-}
-
-func totalsOf(o pool.Outcome, memory explain.Pool) totals {
-	return totals{memory.Moves, o.Held, memory.Accepted, o.Overruns}
 }
 
 // add adds what a group counted since the last time.
