@@ -93,10 +93,6 @@ type subjects struct {
 	known     map[assign.Key]*event.Subject
 }
 
-func newSubjects(announcer *event.Announcer) *subjects {
-	return &subjects{announcer: announcer, known: make(map[assign.Key]*event.Subject)}
-}
-
 // of returns the one of a Service.
 func (s *subjects) of(key assign.Key) *event.Subject {
 	s.mu.Lock()

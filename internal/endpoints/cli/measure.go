@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"log/slog"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
@@ -13,21 +12,17 @@ import (
 // they are complete by then.
 func (b *parts) newMetrics() (*metrics.Metrics, error) {
 	return metrics.New(metrics.Options{
-		Version: b.version, Broken: tellMetrics(b.log),
-		Snapshot: func() *controller.Snapshot { return b.server.Snapshot() }, DryRun: b.dryRun,
+		Version: b.version, DryRun: b.dryRun,
+		Broken: func(why string) {
+			b.log.Error("some metrics cannot be shown; this is a mistake of the program, please report it", "error", why)
+		},
+		Snapshot:          func() *controller.Snapshot { return b.server.Snapshot() },
 		Leading:           func() bool { return b.leader.state().Leading },
 		LoopAge:           func() time.Duration { return b.server.LoopAge() },
 		Events:            func() metrics.Events { return b.events.counts() },
 		UnwrittenStatuses: func() int { return len(b.unwrittenObjects()) },
 		LocalCredential:   func() metrics.Credential { return credentialOf(b.localExpiry()) },
 	})
-}
-
-// tellMetrics logs which metrics cannot be shown.
-func tellMetrics(log *slog.Logger) func(why string) {
-	return func(why string) {
-		log.Error("some metrics cannot be shown; this is a mistake of the program, please report it", "error", why)
-	}
 }
 
 func credentialOf(expiry kube.Expiry) metrics.Credential {

@@ -241,7 +241,7 @@ func (b *parts) announcing() func(assign.Key, explain.Notice) {
 	if b.events.announcer == nil {
 		return nil
 	}
-	subjects := newSubjects(b.events.announcer)
+	subjects := &subjects{announcer: b.events.announcer, known: make(map[assign.Key]*event.Subject)}
 	return func(key assign.Key, notice explain.Notice) { subjects.of(key).Announce(notice) }
 }
 
