@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -14,10 +15,10 @@ import (
 func standbyAnswers(t *testing.T, w *world) {
 	tm := newTeam(t, w, 2)
 	// As in a Pod, where it listens on every address.
-	led := newSurfaces(tm.run(0, "METRICS_ADDRESS=0.0.0.0:0").daemon)
+	led := newSurfaces(tm.run(0, "METRICS_ADDRESS=0.0.0.0:0", "NODE_NAME=node-a").daemon)
 	led.says("leading")
 	tm.wantPublished(tm.all())
-	replica := tm.run(1)
+	replica := tm.run(1, "NODE_NAME=node-b")
 	stands := newSurfaces(replica.daemon)
 	holder, _ := stands.says("standing by")["holder"].(string)
 	at := []string{replica.environ(w), "ADMIN_ADDRESS=" + stands.admin}
@@ -38,6 +39,19 @@ func standbyAnswers(t *testing.T, w *world) {
 		}
 	}
 	want(w.command(at, "status", "--wait"), 0, "3 of 3 nodes ready in "+w.namespace+"/web\n", from)
+	for _, command := range []struct {
+		name, says string
+		environ    []string
+	}{
+		{"status", "2: the leader (node-a), " + name + " (node-b)\n", at},
+		{"check", "2: " + holder + " leads (node-a), " + name + " stands by (node-b)\n", []string{tm.replicas[0].environ(w)}},
+	} {
+		var got result
+		w.until(func() bool {
+			got = w.command(command.environ, command.name)
+			return strings.Contains(got.stdout, command.says)
+		}, func() string { return fmt.Sprintf("%s says nothing of %q: %+v", command.name, command.says, got) })
+	}
 
 	dead := w.nodes[1]
 	dead.backends[0].kill()

@@ -50,9 +50,9 @@ func newLeadership(c settings.Config, dryRun bool, log *slog.Logger, m *metrics.
 	log = log.With("lease", c.Leader.Namespace+"/"+c.Leader.Name)
 	l.elector, err = lease.New(lease.Options{
 		Way: localWay(c.Store, m, metrics.ClientLease), Namespace: c.Leader.Namespace, Name: c.Leader.Name,
-		Identity: l.identity,
-		Changed:  func(before, after lease.State) { tellElection(log, before, after) },
-		Noted:    func(s lease.State) { l.answerer.Hear(s.Holder, s.Note) },
+		Identity: l.identity, Node: c.Leader.NodeName,
+		Changed: func(before, after lease.State) { tellElection(log, before, after) },
+		Noted:   func(s lease.State) { l.answerer.Hear(s.Holder, s.Note) },
 	})
 	if err != nil {
 		return l, fmt.Errorf("LEADER_ELECTION=true: %w", err)

@@ -68,16 +68,19 @@ func (f frame) Refreshes() []int {
 // published is how many endpoints are.
 func published(s report.Stages) int { return s.Ready + s.Draining + s.Down }
 
-// leaderFact says who leads.
+// leaderFact says who leads, and how many replicas look.
 func leaderFact(leads bool, e report.Election) fact {
-	leader := "this process"
+	f := fact{Name: "Leader", Text: "this process"}
 	switch {
 	case e.Enabled && e.Holder != "":
-		leader = e.Holder
+		f.Text = e.Holder
 	case !leads:
-		leader = "not known"
+		f.Text = "not known"
 	}
-	return fact{Name: "Leader", Text: leader}
+	if e.Enabled && leads {
+		f.Detail = "replicas " + e.String()
+	}
+	return f
 }
 
 // home is the page of the Service that the first page shows, or of all of them.

@@ -27,8 +27,9 @@ type AnswererOptions struct {
 	Replica, Identity, Node string
 	// Allowed says whether this process may connect to an address (contract 243).
 	Allowed func(netip.Addr) bool
-	// Reply writes the line of a replica, and drops those that are not to be kept.
-	Reply func(ctx context.Context, replica, text string, keep func(text string) bool) error
+	// Reply writes the line of a replica, none for an empty text, and drops those that are not
+	// to be kept. It knows which process holds the Lease.
+	Reply func(ctx context.Context, replica, text string, keep func(text, holder string) bool) error
 	// Failed gets the error of a line that could not be written, nil after one that was.
 	Failed func(error)
 	// Dial connects and hangs up; by TCP where it is nil.
@@ -61,12 +62,13 @@ func (a *Answerer) Hear(leader, note string) {
 	signal(a.news)
 }
 
-// Run answers until ctx ends, and waits for the tries under way.
+// Run answers until ctx ends, waits for the tries under way, and takes the line away.
 func (a *Answerer) Run(ctx context.Context) {
 	r := &replies{
 		Answerer: a, done: make(chan *try), tries: make(map[netip.AddrPort]*try),
 		tried: make(map[netip.AddrPort]*try),
 	}
+	defer r.leave(ctx)
 	ctx, stop := context.WithCancel(ctx)
 	defer r.trying.Wait()
 	defer stop()
@@ -209,7 +211,7 @@ func (r *replies) line() string {
 // write writes the line. One that cannot be written is written later.
 func (r *replies) write(ctx context.Context) {
 	line := r.line()
-	err := r.opts.Reply(ctx, r.opts.Replica, line, to(r.leader))
+	err := r.opts.Reply(ctx, r.opts.Replica, line, r.keeps)
 	if ctx.Err() != nil {
 		return
 	}
@@ -220,6 +222,22 @@ func (r *replies) write(ctx context.Context) {
 	}
 	r.pause = min(again<<min(r.failures, 10), seldom)
 	r.failures++
+}
+
+// leave takes the line away, if it can within a second: it would count as a replica that looks.
+func (r *replies) leave(ctx context.Context) {
+	if r.written == "" {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), again)
+	defer cancel()
+	_ = r.opts.Reply(ctx, r.opts.Replica, "", r.keeps)
+}
+
+// keeps says whether a line answers the leader that this replica knows, or the newest one.
+func (r *replies) keeps(text, holder string) bool {
+	line, ok := ParseLine(text)
+	return ok && (line.Leader == r.leader || line.Leader == holder)
 }
 
 // signal leaves a token in the channel unless one is there.

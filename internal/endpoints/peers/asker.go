@@ -15,8 +15,9 @@ import (
 const (
 	// linger is for how long the lines are watched after the last question.
 	linger = 10 * time.Second
-	// fresh is how old what is known of the replicas may be when somebody looks.
-	fresh = 10 * time.Second
+	// fresh is how old what is known of the replicas may be when somebody looks, who waits for
+	// something newer for awaits at most.
+	fresh, awaits = 10 * time.Second, time.Second / 2
 )
 
 // Options are what an Asker is made of; all are required.
@@ -39,6 +40,8 @@ type Options struct {
 type Asker struct {
 	opts Options
 	wake chan struct{}
+	// looks has the channels that are closed when the lines have been read.
+	looks chan chan struct{}
 
 	mu    sync.Mutex
 	desks map[*Desk]bool
@@ -47,11 +50,9 @@ type Asker struct {
 	asked  map[netip.AddrPort]*asked
 	number int64
 	note   string
-	// lines are what the replicas answer this process, by their names, as of looked. look
-	// says that somebody wants to know.
+	// lines are what the replicas answer this process, by their names, as of looked.
 	lines  map[string]Line
 	looked time.Time
-	look   bool
 	rivals rivals
 }
 
@@ -64,18 +65,13 @@ type asked struct {
 	desks          int
 }
 
-// answered is 1 where a replica answered the newest question with a connection, else 0.
-func (of *asked) answered() int {
-	if of.reached >= of.Number {
-		return 1
-	}
-	return 0
-}
+// open is 1 where no replica has answered the newest question with a connection, else less.
+func (of *asked) open() int64 { return min(1, of.Number-of.reached) }
 
 // New returns an Asker. Run makes it hear.
 func New(opts Options) *Asker {
 	return &Asker{
-		opts: opts, wake: make(chan struct{}, 1), desks: make(map[*Desk]bool), asked: make(map[netip.AddrPort]*asked),
+		opts: opts, wake: make(chan struct{}, 1), looks: make(chan chan struct{}), desks: make(map[*Desk]bool), asked: make(map[netip.AddrPort]*asked),
 		rivals: rivals{since: make(map[string]time.Time)},
 	}
 }
@@ -138,7 +134,7 @@ func (a *Asker) withdraw(d *Desk, address netip.Addr) {
 // endpoints, it names those without an answer, and those that are asked about for longest.
 func (a *Asker) write(now bool) {
 	all := slices.SortedFunc(maps.Values(a.asked), func(a, b *asked) int {
-		return cmp.Or(cmp.Compare(a.answered(), b.answered()), cmp.Compare(a.first, b.first))
+		return cmp.Or(cmp.Compare(b.open(), a.open()), cmp.Compare(a.first, b.first))
 	})
 	q := question{Version: protocol}
 	for _, of := range all[:min(len(all), MaxTargets-len(a.rivals.compared))] {
@@ -211,6 +207,9 @@ func (a *Asker) Run(ctx context.Context) {
 			return
 		case <-a.wake:
 		case <-timer.C:
+		case done := <-a.looks:
+			a.refresh(ctx)
+			close(done)
 		}
 		asking, next := a.contest(time.Now())
 		switch {
@@ -220,7 +219,6 @@ func (a *Asker) Run(ctx context.Context) {
 			h.end()
 			h.end = nil
 		}
-		a.refresh(ctx)
 		timer.Reset(next)
 	}
 }
@@ -242,15 +240,16 @@ func (h *hearing) begin(ctx context.Context, hear func(context.Context)) {
 	}
 }
 
-// refresh reads the lines once where somebody wants to know who is there.
+// refresh reads the lines once, unless they are fresh.
 func (a *Asker) refresh(ctx context.Context) {
 	a.mu.Lock()
-	look := a.look && time.Since(a.looked) >= fresh
-	a.look = false
+	old := time.Since(a.looked) >= fresh
 	a.mu.Unlock()
-	if !look {
+	if !old {
 		return
 	}
+	ctx, cancel := context.WithTimeout(ctx, awaits)
+	defer cancel()
 	if lines, err := a.opts.Read(ctx); err == nil {
 		a.hear(lines)
 	}

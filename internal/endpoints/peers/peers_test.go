@@ -224,7 +224,7 @@ func TestContract243ATimeoutOfAQuestionIsBounded(t *testing.T) {
 			longest, ended := time.Duration(0), make(chan struct{}, 2)
 			a := peers.NewAnswerer(peers.AnswererOptions{
 				Replica: "b", Identity: "b_1", Failed: func(error) {}, Allowed: func(netip.Addr) bool { return true },
-				Reply: func(context.Context, string, string, func(string) bool) error { return nil },
+				Reply: func(context.Context, string, string, func(string, string) bool) error { return nil },
 				Dial: func(ctx context.Context, _ netip.AddrPort) error {
 					deadline, _ := ctx.Deadline()
 					longest = max(longest, time.Until(deadline))
@@ -270,7 +270,7 @@ func TestContract239WhatIsNoAnswerIsNoOpinion(t *testing.T) {
 			`{"version":"1","leader":"leader_1","identity":"x_1","reached":[{"endpoint":"10.0.0.1:8080","number":1}]}`,
 			`what?`,
 		} {
-			if err := w.Reply(t.Context(), "x", line, func(string) bool { return true }); err != nil {
+			if err := w.Reply(t.Context(), "x", line, func(string, string) bool { return true }); err != nil {
 				t.Fatal(err)
 			}
 			if got := answers(d, time.Second); got != nil {
@@ -306,7 +306,7 @@ func TestContract239ARealSocketIsReached(t *testing.T) {
 	lines := make(chan string, 10)
 	a := peers.NewAnswerer(peers.AnswererOptions{
 		Replica: "b", Identity: "b_1", Failed: func(error) {}, Allowed: func(netip.Addr) bool { return true },
-		Reply: func(_ context.Context, _, text string, _ func(string) bool) error {
+		Reply: func(_ context.Context, _, text string, _ func(string, string) bool) error {
 			lines <- text
 			return nil
 		},
@@ -333,4 +333,56 @@ func TestContract239ARealSocketIsReached(t *testing.T) {
 			return
 		}
 	}
+}
+
+// A standby that ends takes its line away, so that nobody counts it.
+func TestAReplicaThatEndsHasNoLine(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.standby("b", all)
+		c, ctx := w.Standby("c", all), t.Context()
+		ctx, stop := context.WithCancel(ctx)
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			c.Run(ctx)
+		}()
+		time.Sleep(time.Second)
+		if got := w.asker.State().Replicas; len(got) != 2 {
+			t.Errorf("got %+v, want both the first time that somebody looks", got)
+		}
+		stop()
+		<-ended
+		time.Sleep(time.Minute)
+		if got := w.asker.State().Replicas; len(got) != 1 || got[0].Name != "b" {
+			t.Errorf("got %+v, want b alone", got)
+		}
+	})
+}
+
+// A standby that has not heard of a new leader keeps what others say to it.
+func TestAStandbyKeepsTheLinesToTheHolderOfTheLease(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		written := make(chan func(text, holder string) bool, 2)
+		a := peers.NewAnswerer(peers.AnswererOptions{
+			Replica: "b", Identity: "b_1", Failed: func(error) {}, Allowed: func(netip.Addr) bool { return true },
+			Reply: func(_ context.Context, _, _ string, keep func(string, string) bool) error {
+				written <- keep
+				return nil
+			},
+		})
+		ctx, stop := context.WithCancel(t.Context())
+		defer stop()
+		go a.Run(ctx)
+		a.Hear("old_1", "")
+		keeps := <-written
+		line := func(leader string) string {
+			return `{"version":"1","leader":"` + leader + `","replica":"c","identity":"c_1"}`
+		}
+		for text, want := range map[string]bool{line("old_1"): true, line("new_1"): true, line("older_1"): false, "what?": false} {
+			if got := keeps(text, "new_1"); got != want {
+				t.Errorf("%s: kept %t, want %t", text, got, want)
+			}
+		}
+	})
 }

@@ -23,13 +23,11 @@ const (
 type rivals struct {
 	// since is when each began to.
 	since map[string]time.Time
-	// compared is what the leader reaches and asks its rivals about, until compareEnd. All
-	// questions of then have numbers above before.
+	// compared is what the leader reaches and asks its rivals about, until compareEnd, zero for
+	// never. All questions of then have numbers above before.
 	compared   []target
 	compareEnd time.Time
 	before     int64
-	// next is when the next comparison may begin.
-	next time.Time
 }
 
 // contest finds out who reaches what the leader does not, and hands over where that is to be.
@@ -54,50 +52,42 @@ func (a *Asker) contest(now time.Time) (asking bool, next time.Duration) {
 // judge returns the identity of the replica that is to lead, empty where that is this one.
 func (a *Asker) judge(now time.Time) string {
 	v := &a.rivals
-	for name := range v.since {
-		if a.ahead(name) == 0 {
-			delete(v.since, name)
-		}
-	}
-	var oldest time.Time
-	for name := range a.lines {
-		if a.ahead(name) > 0 && v.since[name].IsZero() {
+	longest, since := time.Duration(0), v.since
+	v.since = make(map[string]time.Time)
+	for name, line := range a.lines {
+		if a.ahead(line, 0) > 0 {
 			v.since[name] = now
-		}
-		if since := v.since[name]; !since.IsZero() && (oldest.IsZero() || since.Before(oldest)) {
-			oldest = since
+			if before, known := since[name]; known {
+				v.since[name] = before
+			}
+			longest = max(longest, now.Sub(v.since[name]))
 		}
 	}
 	switch {
-	case oldest.IsZero(), now.Sub(oldest) < handOverAfter, now.Sub(a.opts.HandedOver()) < seldomest:
-		v.end(a, time.Time{})
-	case len(v.compared) > 0 && now.After(v.compareEnd):
-		v.end(a, now.Add(compareAgain))
-	case v.compareEnd.IsZero() && !now.Before(v.next):
+	case longest < handOverAfter, now.Sub(a.opts.HandedOver()) < seldomest:
+		v.compareEnd = time.Time{}
+		v.end(a)
+		return ""
+	case now.After(v.compareEnd.Add(compareAgain)):
 		v.begin(a, now)
-	}
-	if v.compareEnd.IsZero() {
+	case now.After(v.compareEnd):
+		v.end(a)
 		return ""
 	}
 	for name, since := range v.since {
-		if line := a.lines[name]; now.Sub(since) >= handOverAfter && a.leads(line) && line.reaches(v.compared) {
+		if line := a.lines[name]; now.Sub(since) >= handOverAfter && a.ahead(line, v.before) > 0 && line.reaches(v.compared) {
 			return line.Identity
 		}
 	}
 	return ""
 }
 
-// leads says whether a replica reached something since the comparison began that the leader
-// does not reach. The line of one that is gone says what it reached before.
-func (a *Asker) leads(line Line) bool {
-	return slices.ContainsFunc(line.Reached, func(r answer) bool { return a.asked[r.Endpoint] != nil && r.Number > a.rivals.before })
-}
-
-// ahead counts the endpoints that a replica reaches and the leader does not.
-func (a *Asker) ahead(name string) int {
+// ahead counts the endpoints that a replica reaches and the leader does not, of the questions
+// after a number: the line of one that is gone says what it reached before.
+func (a *Asker) ahead(line Line, after int64) int {
 	n := 0
-	for _, r := range a.lines[name].Reached {
-		if a.asked[r.Endpoint] != nil {
+	for _, r := range line.Reached {
+		if a.asked[r.Endpoint] != nil && r.Number > after {
 			n++
 		}
 	}
@@ -106,22 +96,15 @@ func (a *Asker) ahead(name string) int {
 
 // reaches says whether a line answers all targets.
 func (l Line) reaches(targets []target) bool {
-	numbers := make(map[netip.AddrPort]int64, len(l.Reached))
-	for _, r := range l.Reached {
-		numbers[r.Endpoint] = r.Number
-	}
-	for _, t := range targets {
-		if numbers[t.Endpoint] < t.Number {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(targets, func(t target) bool {
+		return !slices.ContainsFunc(l.Reached, func(r answer) bool { return r.Endpoint == t.Endpoint && r.Number >= t.Number })
+	})
 }
 
 // begin asks the rivals about what the leader reaches, as much of it as there is room for.
 func (v *rivals) begin(a *Asker, now time.Time) {
 	longest, room := int64(0), max(leastCompared, MaxTargets-len(a.asked))
-	v.before = a.number
+	v.compared, v.before = nil, a.number
 	for _, of := range a.asked { // once more, for the line of a replica that is gone stays as it was
 		a.number++
 		of.Number = a.number
@@ -139,10 +122,9 @@ func (v *rivals) begin(a *Asker, now time.Time) {
 }
 
 // end ends a comparison.
-func (v *rivals) end(a *Asker, next time.Time) {
-	v.next = next
-	if !v.compareEnd.IsZero() {
-		v.compared, v.compareEnd = nil, time.Time{}
+func (v *rivals) end(a *Asker) {
+	if v.compared != nil {
+		v.compared = nil
 		a.write(false)
 	}
 }

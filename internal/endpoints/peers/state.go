@@ -25,22 +25,24 @@ type Replica struct {
 	Since   time.Time
 }
 
-// State returns what is known, and has it read anew where it is older than ten seconds. A nil
-// Asker knows nothing.
+// State returns what is known. Run reads anew what is older than ten seconds, for half a second
+// at most. A nil Asker knows nothing.
 func (a *Asker) State() State {
 	if a == nil {
 		return State{}
+	}
+	done := make(chan struct{})
+	select {
+	case a.looks <- done:
+		<-done
+	case <-time.After(awaits):
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := State{HandedOver: a.opts.HandedOver()}
 	for name, line := range a.lines {
-		s.Replicas = append(s.Replicas, Replica{Name: name, Node: line.Node, Reaches: a.ahead(name), Since: a.rivals.since[name]})
+		s.Replicas = append(s.Replicas, Replica{Name: name, Node: line.Node, Reaches: a.ahead(line, 0), Since: a.rivals.since[name]})
 	}
 	slices.SortFunc(s.Replicas, func(a, b Replica) int { return strings.Compare(a.Name, b.Name) })
-	if time.Since(a.looked) >= fresh && !a.look {
-		a.look = true
-		signal(a.wake)
-	}
 	return s
 }

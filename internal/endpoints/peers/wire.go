@@ -83,11 +83,3 @@ func ParseLine(text string) (Line, bool) {
 	ok := len(text) <= longestText && json.Unmarshal([]byte(text), &l) == nil && l.Version == protocol && len(l.Reached)+len(l.Missed) <= MaxTargets
 	return l, ok && l.Replica != ""
 }
-
-// to says whether a line answers the leader of that identity.
-func to(leader string) func(text string) bool {
-	return func(text string) bool {
-		line, ok := ParseLine(text)
-		return ok && line.Leader == leader
-	}
-}

@@ -27,7 +27,7 @@ func (l *look) askLocal(ctx context.Context) []Check {
 	l.local = c
 	checks := []Check{c.reach(ctx), judgeCredential(APIExpiry, c.expiry, time.Now())}
 	if l.answers = checks[0].Result == OK; l.answers {
-		checks = append(checks, l.askSpaces(ctx)...)
+		checks = append(append(checks, l.askSpaces(ctx)...), l.askReplicas(ctx))
 	}
 	return checks
 }

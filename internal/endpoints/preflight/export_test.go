@@ -15,6 +15,7 @@ var (
 	JudgeProbes     = judgeProbes
 	JudgeService    = judgeService
 	JudgeSlices     = judgeSlices
+	JudgeReplicas   = judgeReplicas
 )
 
 // Unusual are the warnings about a configuration and its pool.

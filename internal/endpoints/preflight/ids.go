@@ -25,6 +25,7 @@ const (
 	APIReachable ID = "api-reachable"
 	APIExpiry    ID = "api-credential"
 	APIKubectl   ID = "api-kubectl"
+	APIReplicas  ID = "api-replicas"
 
 	RightsGranted ID = "rights-granted"
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -119,7 +120,7 @@ type Election struct {
 	// LeaderError is why a standby cannot hand on the document of the leader.
 	LeaderError string `json:"leaderError,omitempty"`
 	// Node is the node that the leader runs on, empty where that is not known. Replicas are
-	// those that stand by for it and look too, nil where there are none or nobody looked yet.
+	// those that stand by for it and look too, nil where there are none or they cannot be read.
 	Node     string    `json:"node,omitempty"`
 	Replicas []Replica `json:"replicas,omitempty"`
 	// HandedOver is when the lease was last given to a replica for what it reaches.
@@ -138,17 +139,18 @@ type Replica struct {
 
 // String says how many replicas look, and what they say.
 func (e *Election) String() string {
-	said := fmt.Sprintf("%d", 1+len(e.Replicas))
+	all, more := fmt.Sprintf("%d: the leader (%s)", 1+len(e.Replicas), cmp.Or(e.Node, "node not known")), ""
 	together := e.Node != "" && len(e.Replicas) > 0
 	for _, r := range e.Replicas {
+		all += fmt.Sprintf(", %s (%s)", r.Name, cmp.Or(r.Node, "node not known"))
 		if together = together && r.Node == e.Node; r.Reaches > 0 {
-			said += fmt.Sprintf("; %s reaches %d endpoints that the leader does not", r.Name, r.Reaches)
+			more += fmt.Sprintf("; %s reaches %d endpoints that the leader does not", r.Name, r.Reaches)
 		}
 	}
 	if together {
-		said += "; all are on node " + e.Node
+		more += "; all are on one node"
 	}
-	return said
+	return all + more
 }
 
 // Program says which process answers.

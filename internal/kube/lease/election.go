@@ -56,6 +56,9 @@ type Options struct {
 	// Identity is what the Lease calls this process. No other process, not even
 	// an earlier one of the same Pod, may have the same.
 	Identity string
+	// Node is the node that this process runs on, for the Lease to say; empty where that is
+	// not known.
+	Node string
 	// Changed gets each state that differs from the one before; it may be nil. It
 	// is not called twice at a time and must not block.
 	Changed func(before, after State)

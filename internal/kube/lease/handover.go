@@ -46,12 +46,6 @@ func (e *Elector) work(ctx context.Context) (context.Context, context.CancelCaus
 	return ctx, stop
 }
 
-// setSuccessor says for whom a Lease was released.
-func setSuccessor(lease *coordinationv1.Lease, successor string) {
-	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, successorAnnotation, successor)
-	setHandedOver(lease, lease.Spec.RenewTime.Time)
-}
-
 func setHandedOver(lease *coordinationv1.Lease, at time.Time) {
 	metav1.SetMetaDataAnnotation(&lease.ObjectMeta, handedOverAnnotation, at.UTC().Format(metav1.RFC3339Micro))
 }
@@ -60,12 +54,4 @@ func setHandedOver(lease *coordinationv1.Lease, at time.Time) {
 func handedOverAt(lease *coordinationv1.Lease) time.Time {
 	at, _ := time.Parse(time.RFC3339, lease.Annotations[handedOverAnnotation]) // what is none is as good as missing
 	return at.UTC()
-}
-
-// until is a time that is not in the future: the clock of another machine may be wrong.
-func until(now, at time.Time) time.Time {
-	if at.After(now) {
-		return now
-	}
-	return at
 }

@@ -113,16 +113,16 @@ func (s schedule) afterFailure(note string, err error) schedule {
 	return after
 }
 
-// annotate writes a note of that holder into the Lease.
-func annotate(lease *coordinationv1.Lease, holder, text string) {
+// annotate writes a text of that holder into an annotation of the Lease.
+func annotate(lease *coordinationv1.Lease, annotation, holder, text string) {
 	if text != "" {
-		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, noteAnnotation, holder+" "+text)
+		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, annotation, holder+" "+text)
 	}
 }
 
-// noteOf is the note that this holder wrote.
-func noteOf(lease *coordinationv1.Lease, holder string) string {
-	text, own := strings.CutPrefix(lease.Annotations[noteAnnotation], holder+" ")
+// annotated is the text that this holder wrote there.
+func annotated(lease *coordinationv1.Lease, annotation, holder string) string {
+	text, own := strings.CutPrefix(lease.Annotations[annotation], holder+" ")
 	if !own || holder == "" || len(text) > MostNote {
 		return ""
 	}

@@ -15,6 +15,9 @@ const addressAnnotation = "endpoints.ablmnzde.github.io/leader-address"
 // protocolAnnotation says in which version it does. It comes and goes with the address.
 const protocolAnnotation = "endpoints.ablmnzde.github.io/replica-protocol"
 
+// nodeAnnotation says on which node the holder runs, as a note does: with its identity.
+const nodeAnnotation = "endpoints.ablmnzde.github.io/leader-node"
+
 // Protocol is the version of what replicas ask and answer: paths, headers and the form of
 // the documents. A replica asks only one that speaks the same.
 const Protocol = "1"
@@ -52,7 +55,7 @@ func recordOf(lease *coordinationv1.Lease) record {
 		protocol:    lease.Annotations[protocolAnnotation],
 		handedOver:  handedOverAt(lease),
 	}
-	r.note = noteOf(lease, r.holder)
+	r.note = annotated(lease, noteAnnotation, r.holder)
 	if r.holder == "" && r.handedOver.UnixMicro() == r.renewed {
 		r.successor = lease.Annotations[successorAnnotation]
 	}
@@ -105,7 +108,8 @@ func taken(lease *coordinationv1.Lease, opts Options, address netip.AddrPort, no
 		transitions = before.transitions + 1
 	}
 	lease = written(lease, opts.Identity, LeaseDuration, acquired, transitions)
-	annotate(lease, opts.Identity, note)
+	annotate(lease, noteAnnotation, opts.Identity, note)
+	annotate(lease, nodeAnnotation, opts.Identity, opts.Node)
 	if address.IsValid() {
 		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, addressAnnotation, address.String())
 		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, protocolAnnotation, Protocol)
@@ -117,7 +121,8 @@ func taken(lease *coordinationv1.Lease, opts Options, address netip.AddrPort, no
 func released(lease *coordinationv1.Lease, successor string) *coordinationv1.Lease {
 	lease = written(lease, "", time.Second, metav1.NowMicro(), recordOf(lease).transitions)
 	if successor != "" {
-		setSuccessor(lease, successor)
+		metav1.SetMetaDataAnnotation(&lease.ObjectMeta, successorAnnotation, successor)
+		setHandedOver(lease, lease.Spec.RenewTime.Time)
 	}
 	return lease
 }
@@ -126,7 +131,7 @@ func released(lease *coordinationv1.Lease, successor string) *coordinationv1.Lea
 // was last handed over.
 func written(lease *coordinationv1.Lease, holder string, duration time.Duration, acquired metav1.MicroTime, transitions int32) *coordinationv1.Lease {
 	lease = lease.DeepCopy()
-	for _, annotation := range []string{addressAnnotation, protocolAnnotation, noteAnnotation, successorAnnotation} {
+	for _, annotation := range []string{addressAnnotation, protocolAnnotation, nodeAnnotation, noteAnnotation, successorAnnotation} {
 		delete(lease.Annotations, annotation)
 	}
 	if now := time.Now(); handedOverAt(lease).After(now) {

@@ -3,14 +3,15 @@ package lease
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
+	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/utils/ptr"
 
@@ -36,7 +37,9 @@ const (
 
 // Reply writes the line of a replica into the Lease of the replies, none for an empty text,
 // and drops the lines of others that are not to be kept. It makes the Lease where there is none.
-func (e *Elector) Reply(ctx context.Context, replica, text string, keep func(text string) bool) error {
+// Before it drops a line it reads which process holds the Lease, after the lines: so a line for
+// a leader that this process has not heard of is kept, or the write conflicts with it.
+func (e *Elector) Reply(ctx context.Context, replica, text string, keep func(text, holder string) bool) error {
 	for try := 1; ; try++ {
 		lease, _, err := e.replies.look(ctx)
 		if err != nil {
@@ -46,7 +49,18 @@ func (e *Elector) Reply(ctx context.Context, replica, text string, keep func(tex
 		if lease == nil {
 			write, lease = e.replies.create, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: e.replies.namespace, Name: e.replies.name}}
 		}
-		if !setReply(lease, replyKey(replica), text, keep) {
+		own, holder := replyKey(replica), ""
+		kept := func(text string) bool { return keep(text, holder) }
+		others := linesOf(lease)
+		delete(others, own)
+		if slices.ContainsFunc(slices.Collect(maps.Values(others)), func(line string) bool { return !kept(line) }) {
+			seen, err := Look(ctx, e.client, e.namespace, e.name)
+			if err != nil {
+				return err
+			}
+			holder = seen.Holder
+		}
+		if !setReply(lease, own, text, kept) {
 			return nil
 		}
 		if _, err = write(ctx, lease); !raced(err) || try == mostRaces {
@@ -89,20 +103,33 @@ func linesOf(lease *coordinationv1.Lease) map[string]string {
 	return lines
 }
 
-// noKey are the characters that the name of an annotation cannot have.
-var noKey = regexp.MustCompile(`[^A-Za-z0-9._-]`)
-
-// replyKey is the name of a replica as that of an annotation: at most 63 characters. One that
-// cannot be is cut, with a hash of the whole.
+// replyKey is the name of a replica where an annotation may have it, else a hash of it.
 func replyKey(replica string) string {
-	const most, ends = 63, "._-"
-	key := strings.Trim(noKey.ReplaceAllString(replica, "-"), ends)
-	if key == replica && key != "" && len(key) <= most {
-		return key
+	if len(validation.IsQualifiedName(replyPrefix+replica)) == 0 {
+		return replica
 	}
-	hash := sha256.Sum256([]byte(replica))
-	sum := hex.EncodeToString(hash[:8])
-	return strings.TrimLeft(key[:min(len(key), most-1-len(sum))]+"."+sum, ends)
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(replica)))[:32]
+}
+
+// Seen is what the Leases say of the replicas.
+type Seen struct {
+	// Holder is the identity of the process that leads, empty for none, Node where it runs,
+	// empty where that is not known, and Renewed when it renewed the Lease, by its clock.
+	Holder, Node string
+	Renewed      time.Time
+	// Lines are those of all replicas.
+	Lines map[string]string
+}
+
+// Look reads both Leases once.
+func Look(ctx context.Context, client *kube.Client, namespace, name string) (Seen, error) {
+	held, _, err := leases{client, namespace, name}.look(ctx)
+	if held == nil {
+		return Seen{}, err
+	}
+	r := recordOf(held)
+	replies, _, err := leases{client, namespace, name + RepliesSuffix}.look(ctx)
+	return Seen{r.holder, annotated(held, nodeAnnotation, r.holder), time.UnixMicro(r.renewed), linesOf(replies)}, err
 }
 
 // ReadReplies reads the lines of all replicas once.

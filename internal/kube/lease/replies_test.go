@@ -133,7 +133,7 @@ func (f *followed) wait(want map[string]string) {
 }
 
 // all keeps every line.
-func all(string) bool { return true }
+func all(string, string) bool { return true }
 
 func want(t *testing.T, err error) {
 	t.Helper()
@@ -147,7 +147,7 @@ func TestReplicasReply(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *replies){
 		"side-by-side": repliesSideBySide, "pruned": repliesArePruned, "deleted": repliesAreDeletedBetween,
 		"rights": repliesNeedNoMoreRights, "forbidden": repliesForbidden, "cut": repliesAreFollowedAfterACut,
-		"at-rest": nothingOfRepliesAtRest, "bounded": repliesAreBounded,
+		"at-rest": nothingOfRepliesAtRest, "bounded": repliesAreBounded, "newer-leader": repliesToANewerLeader, "seen": replicasAreSeen,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -204,7 +204,7 @@ func repliesArePruned(t *testing.T, r *replies) {
 	edited.Annotations["team"], edited.Labels = "ours", map[string]string{"team": "ours"}
 	_, err := r.admin.CoordinationV1().Leases("default").Update(t.Context(), edited, metav1.UpdateOptions{})
 	want(t, err)
-	want(t, three.Reply(t.Context(), "three", "to four", func(text string) bool { return text == "to four" }))
+	want(t, three.Reply(t.Context(), "three", "to four", func(text, _ string) bool { return text == "to four" }))
 	got := r.get()
 	if lines, err := two.ReadReplies(t.Context()); err != nil || !maps.Equal(lines, map[string]string{"three": "to four"}) {
 		t.Errorf("got %v and %v, want three's line", lines, err)
@@ -220,6 +220,90 @@ func repliesArePruned(t *testing.T, r *replies) {
 	want(t, three.Reply(t.Context(), "three", "", all))
 	if got := r.get().Annotations; len(got) != 1 {
 		t.Errorf("got %v, want no line", got)
+	}
+}
+
+// toLeader keeps the lines to a leader, and to the one that holds the Lease.
+func toLeader(leader string) func(text, holder string) bool {
+	return func(text, holder string) bool { return text == "to "+leader || text == "to "+holder }
+}
+
+// lead makes a process the holder of the Lease.
+func (r *replies) lead(ctx context.Context, holder string) {
+	all := r.admin.CoordinationV1().Leases("default")
+	held, err := all.Get(ctx, r.name, metav1.GetOptions{})
+	if err != nil {
+		held = &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Name: r.name}}
+		held, err = all.Create(ctx, held, metav1.CreateOptions{})
+		want(r.t, err)
+	}
+	held.Spec.HolderIdentity = &holder
+	_, err = all.Update(ctx, held, metav1.UpdateOptions{})
+	want(r.t, err)
+}
+
+// A standby that has not heard of a new leader drops no line that another one has written for it,
+// at whichever moment that is written; what is for an older leader goes.
+func repliesToANewerLeader(t *testing.T, r *replies) {
+	three := r.elector(r.server.Config(), "three")
+	for moment := range 3 {
+		r.lead(t.Context(), "old")
+		want(t, three.Reply(t.Context(), "three", "", toLeader("old")))
+		want(t, three.Reply(t.Context(), "older", "to older", all))
+		requests, config := 0, r.server.Config()
+		config.Wrap(func(inner http.RoundTripper) http.RoundTripper {
+			return tripper(func(request *http.Request) (*http.Response, error) {
+				if requests++; requests == moment+1 {
+					r.lead(request.Context(), "new")
+					want(t, three.Reply(request.Context(), "three", "to new", toLeader("new")))
+				}
+				return inner.RoundTrip(request)
+			})
+		})
+		want(t, r.elector(config, "two").Reply(t.Context(), "two", fmt.Sprint("from two at ", moment), toLeader("old")))
+		lines, err := three.ReadReplies(t.Context())
+		want(t, err)
+		if _, older := lines["older"]; older || moment >= requests || lines["three"] != "to new" {
+			t.Errorf("at %d of %d: got %v, want the line to the new leader, and none to an older one", moment, requests, lines)
+		}
+	}
+}
+
+// Look says who leads, where, and which replicas have a line. A node that an earlier holder left
+// is none.
+func replicasAreSeen(t *testing.T, r *replies) {
+	client, err := kube.Open(kube.Options{Way: kube.Fixed(r.server.Config()), Timeout: waitTimeout})
+	want(t, err)
+	defer client.Close()
+	look := func() lease.Seen {
+		t.Helper()
+		seen, err := lease.Look(t.Context(), client, "default", r.name)
+		want(t, err)
+		return seen
+	}
+	if got := look(); got.Holder != "" || len(got.Lines) != 0 {
+		t.Errorf("got %+v where there is no Lease", got)
+	}
+	e, err := lease.New(lease.Options{Way: kube.Fixed(r.server.Config()), Namespace: "default", Name: r.name, Identity: "one", Node: "node a"})
+	want(t, err)
+	want(t, r.elector(r.server.Config(), "two").Reply(t.Context(), "two", "to one", all))
+	want(t, e.Run(t.Context(), func(ctx context.Context) error {
+		if got := look(); got.Holder != "one" || got.Node != "node a" || time.Since(got.Renewed) > waitTimeout || !maps.Equal(got.Lines, map[string]string{"two": "to one"}) {
+			t.Errorf("got %+v, want one on node a and the line of two", got)
+		}
+		r.lead(ctx, "another")
+		if got := look(); got.Holder != "another" || got.Node != "" {
+			t.Errorf("got %+v, want another on no node", got)
+		}
+		r.lead(ctx, "one")
+		return nil
+	}))
+	r.grant("sees-one", r.name)
+	less, err := kube.Open(kube.Options{Way: kube.Fixed(r.server.UserConfig("sees-one")), Timeout: waitTimeout})
+	want(t, err)
+	defer less.Close()
+	if _, err := lease.Look(t.Context(), less, "default", r.name); err == nil || !strings.Contains(err.Error(), r.name+"-reached") {
+		t.Errorf("got %v, want that the second Lease cannot be read", err)
 	}
 }
 
@@ -434,7 +518,7 @@ func repliesAreBounded(t *testing.T, r *replies) {
 		t.Errorf("got %d lines, want the one that is not too long", len(got))
 	}
 	for i := range 20 {
-		want(t, e.Reply(t.Context(), fmt.Sprintf("replica-%02d", i), "short", func(text string) bool { return text == "short" }))
+		want(t, e.Reply(t.Context(), fmt.Sprintf("replica-%02d", i), "short", func(text, _ string) bool { return text == "short" }))
 	}
 	lines, err = e.ReadReplies(t.Context())
 	want(t, err)
@@ -442,7 +526,7 @@ func repliesAreBounded(t *testing.T, r *replies) {
 		t.Errorf("got %v, want sixteen lines with the newest", slices.Sorted(maps.Keys(lines)))
 	}
 	for _, odd := range []string{"", "..", "a b/c", "Ümlaut", strings.Repeat("n", 300)} {
-		if err := e.Reply(t.Context(), odd, "odd", func(string) bool { return false }); err != nil {
+		if err := e.Reply(t.Context(), odd, "odd", func(string, string) bool { return false }); err != nil {
 			t.Errorf("%q: %v", odd, err)
 		}
 	}

@@ -20,7 +20,10 @@ func (e *Elector) State() State {
 // take takes over what the Lease says.
 func (s *State) take(r record) {
 	s.Holder, s.Address, s.Protocol, s.Note = r.holder, r.address, r.protocol, r.note
-	s.HandedOver = until(time.Now(), r.handedOver)
+	s.HandedOver = r.handedOver
+	if now := time.Now(); now.Before(r.handedOver) { // the clock of another machine may be wrong
+		s.HandedOver = now
+	}
 }
 
 // Remaining returns how long writes are safe from now on: until RenewDeadline

@@ -121,7 +121,7 @@ func (l *Lease) read(context.Context) (map[string]string, error) {
 }
 
 // Reply is what standbys write.
-func (l *Lease) Reply(ctx context.Context, replica, text string, keep func(string) bool) error {
+func (l *Lease) Reply(ctx context.Context, replica, text string, keep func(text, holder string) bool) error {
 	l.Lock()
 	takes := request + l.Slow
 	l.Unlock()
@@ -132,8 +132,10 @@ func (l *Lease) Reply(ctx context.Context, replica, text string, keep func(strin
 		defer l.Unlock()
 		return errors.Join(l.Down, ctx.Err())
 	}
-	maps.DeleteFunc(l.lines, func(_, text string) bool { return !keep(text) })
-	l.lines[replica] = text
+	maps.DeleteFunc(l.lines, func(_, text string) bool { return !keep(text, Leader) })
+	if l.lines[replica] = text; text == "" {
+		delete(l.lines, replica)
+	}
 	lines, each := maps.Clone(l.lines), l.each
 	l.Unlock()
 	for _, tell := range each {
