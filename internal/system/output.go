@@ -25,10 +25,6 @@ type limitedBuffer struct {
 	over chan struct{}
 }
 
-func newLimitedBuffer(limit int64) *limitedBuffer {
-	return &limitedBuffer{limit: limit, over: make(chan struct{})}
-}
-
 func (b *limitedBuffer) Write(p []byte) (int, error) {
 	if int64(b.kept.Len()+len(p)) > b.limit {
 		close(b.over) // once only: the copying ends at the first error
@@ -36,8 +32,6 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	}
 	return b.kept.Write(p)
 }
-
-func (b *limitedBuffer) Bytes() []byte { return b.kept.Bytes() }
 
 func (b *limitedBuffer) exceeded() bool {
 	select {

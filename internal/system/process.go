@@ -99,7 +99,7 @@ func (r *Runner) run(ctx context.Context, command Command) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	stdout, stderr := newLimitedBuffer(command.MaxOutput), new(tail)
+	stdout, stderr := &limitedBuffer{limit: command.MaxOutput, over: make(chan struct{})}, new(tail)
 	cmd := &exec.Cmd{
 		Path:        path,
 		Args:        append([]string{command.Path}, command.Args...),
@@ -129,7 +129,7 @@ func (r *Runner) run(ctx context.Context, command Command) (Output, error) {
 	case waitErr != nil:
 		return Output{}, explain(waitErr, lines)
 	}
-	return Output{Stdout: stdout.Bytes(), Stderr: lines}, nil
+	return Output{Stdout: stdout.kept.Bytes(), Stderr: lines}, nil
 }
 
 // await waits for the first of the three ends, kills the group, and collects

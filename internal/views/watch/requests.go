@@ -8,12 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// verbGet is the verb of reads; those of the watches are package kube's.
-const verbGet = "get"
-
-// noAnswer is the code of a request that got none.
-const noAnswer = "<error>"
-
 // request is what requests are counted by.
 type request struct{ verb, code string }
 
@@ -25,7 +19,7 @@ type requests struct {
 
 // note counts a request and what came of it.
 func (r *requests) note(verb string, err error) {
-	code := noAnswer
+	code := "<error>" // there was no answer
 	var status apierrors.APIStatus
 	switch {
 	case err == nil:

@@ -183,7 +183,7 @@ func (s *Watcher) read(ctx context.Context, unconfirmed cache.Unconfirmed) {
 		resource, object = kube.EndpointSlices(key.Namespace), &discoveryv1.EndpointSlice{}
 	}
 	err := s.client.Get(ctx, resource, key.Name, object)
-	s.requests.note(verbGet, err)
+	s.requests.note("get", err)
 	if missing(err, key.Name) {
 		s.cache.Gone(unconfirmed)
 		return

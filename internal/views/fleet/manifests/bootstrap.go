@@ -17,10 +17,6 @@ import (
 // defaultConnections is how many connections of clients an Envoy has.
 const defaultConnections = 50_000
 
-// heapOf is the part of the memory that is the heap's: the rest is for what Envoy has
-// beside it.
-func heapOf(memory int64) uint64 { return uint64(max(0, memory)) / 10 * 9 }
-
 // hashLength is how many characters of the hash name a file.
 const hashLength = 10
 
@@ -39,7 +35,7 @@ func bootstrap(e *v1alpha1.Envoy, s Settings) (files map[string]string, hash str
 		MaxConnections: int(ptr.Deref(e.Spec.MaxConnections, defaultConnections)),
 	}
 	if memory, limited := needs(e).Limits[corev1.ResourceMemory]; limited {
-		b.MaxHeapBytes = heapOf(memory.Value())
+		b.MaxHeapBytes = uint64(max(0, memory.Value())) / 10 * 9 // the rest is for what Envoy has beside the heap
 	}
 	if x := e.Spec.XDS; x != nil {
 		b.ControlPlane, b.Host, b.Port = x.Name, x.Host, uint16(x.Port)
