@@ -53,7 +53,7 @@ func (w *world) checkSentences(p *process) {
 		}
 		unknown := w.unknown(p, a, b)
 		e := controllertest.Endpoint{
-			At: netip.AddrPortFrom(a, w.target.Ports[0].Number), Answers: b.is == passes, Unable: unknown, Stays: unknown,
+			At: netip.AddrPortFrom(a, w.target.Ports[0].Number), Answers: b.is == passes && !w.blind(a), Unable: unknown, Stays: unknown,
 			Used: state == inventory.StateReady || state == inventory.StateDraining && !ready[a.Is4()],
 		}
 		if e.Unable == controllertest.None && !p.listedFor(a, tick) {
