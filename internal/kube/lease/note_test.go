@@ -106,13 +106,17 @@ func TestContract242NothingIsWrittenAtRest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
 				a, leader, standby := lead(t)
-				all := []string{"list", "watch", "create", "update"}
-				one, two := a.count("one", all...), a.count("two", all...)
+				others, all := []string{"list", "watch", "create"}, []string{"list", "watch", "create", "update"}
+				other, two := a.count("one", others...), a.count("two", all...)
 				leave(leader.elector)
-				before := a.count("one", all...) - one
+				before := a.count("one", "update")
 				time.Sleep(10 * time.Minute)
-				if got := a.count("one", all...) - one - before; got != 300 {
-					t.Errorf("got %d requests of the leader in ten minutes, want 300 renewals", got)
+				// The clock of the machine goes on beside the simulated one (stopwatch): a slow run renews earlier.
+				if got := a.count("one", "update") - before; got < 300 || got > 303 {
+					t.Errorf("got %d writes of the leader in ten minutes, want 300 renewals", got)
+				}
+				if got := a.count("one", others...) - other; got != 0 {
+					t.Errorf("got %d other requests of the leader, want none", got)
 				}
 				if got := a.count("two", all...) - two; got != 0 {
 					t.Errorf("got %d requests of the standby, want none", got)
