@@ -32,6 +32,8 @@ type pair struct {
 	// begin anew.
 	leave        context.CancelFunc
 	since, again time.Time
+	// running are the standbys that have not ended: one takes its line away first.
+	running sync.WaitGroup
 	// way is the fault of what the standby hears and writes.
 	way        fault
 	handedOver time.Time
@@ -98,7 +100,7 @@ func (w *world) standBy(p *process) {
 	var ctx context.Context
 	ctx, w.pair.leave = context.WithCancel(context.Background())
 	w.pair.since = time.Now()
-	go answerer.Run(ctx)
+	w.pair.running.Go(func() { answerer.Run(ctx) })
 }
 
 // standNoMore ends the replica that stands by. The caller has the lock.

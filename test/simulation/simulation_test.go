@@ -67,6 +67,9 @@ func simulate(t *testing.T, seed uint64) *world {
 		}
 		w.checkMemory()
 		w.end()
+		if w.pair != nil {
+			w.pair.running.Wait()
+		}
 	})
 	if *verbose {
 		t.Logf("seed %d: %+v: %s, %d writes, %d processes, %d KiB more, %v", seed, w.set, w.passed, w.writes, w.started, w.grown>>10, w.counts)
