@@ -53,6 +53,37 @@ func TestTheReadmeIsShort(t *testing.T) {
 	}
 }
 
+// What a user may have to read. The aim is 51 pages and 36,000 words by hand: the bounds go down
+// with each page that goes, and not up.
+const (
+	maxPages = 63
+	maxWords = 70_400
+)
+
+// TestThePagesForUsersAreFew counts pages, and words between spaces of those that are written by
+// hand. What is for developers alone does not count: contract, architecture and decisions.
+func TestThePagesForUsersAreFew(t *testing.T) {
+	count, words := 0, 0
+	for _, p := range pages(t) {
+		if !forUsers.MatchString(p.path) || forDevelopers.MatchString(p.path) {
+			continue
+		}
+		count++
+		if text := read(t, p.path); !strings.HasPrefix(text, "<!-- Generated") {
+			words += len(strings.Fields(text))
+		}
+	}
+	t.Logf("%d pages for users, %d words by hand", count, words)
+	if count > maxPages || words > maxWords {
+		t.Errorf("got %d pages for users and %d words by hand, want %d and %d at most", count, words, maxPages, maxWords)
+	}
+}
+
+var (
+	forUsers      = regexp.MustCompile(`^(README\.md|docs/|helm/|deploy/)`)
+	forDevelopers = regexp.MustCompile(`^docs/(adr/|contract\.md|architecture\.md)`)
+)
+
 // figures are what README.md and the page of results say, each with the report
 // that it comes from. What was measured must not be worse.
 var figures = []struct{ report, measured, page, said string }{
