@@ -105,6 +105,14 @@ lint: packages ## Check format, go.mod, scripts, workflows and the rules of .gol
 	.tools/bin/actionlint
 	$(AS_BUILT) .tools/bin/golangci-lint run ./...
 
+.PHONY: site
+site: packages ## Build the site of docs/ into .tools/site; a warning is an error
+	@tools/site/build.sh
+
+.PHONY: docs
+docs: packages ## Show the site of docs/ at http://127.0.0.1:8000
+	@tools/site/build.sh serve
+
 .PHONY: fuzz
 fuzz: ## Run each fuzz target for FUZZTIME (2m)
 	hack/fuzz.sh $(FUZZTIME)

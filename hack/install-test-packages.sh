@@ -15,7 +15,8 @@ as root or with sudo:
   util-linux       unshare, nsenter: make that namespace and enter it; flock
   nftables,        make lab: kube-proxy writes its rules with them, and lost
   iptables         packages are dropped by them
-  python3          scripts/ has tests of its own
+  python3,         scripts/ has tests of its own
+  python3-venv     make site: mkdocs is installed apart
   shellcheck       make lint: mistakes in shell scripts
   jq, curl         scripts in hack/ read the APIs with them
   chromium         the status page is looked at with a real browser,
@@ -36,6 +37,7 @@ missing() {
   command -v nft >/dev/null || echo nftables
   command -v iptables >/dev/null || echo iptables
   command -v python3 >/dev/null || echo python3
+  python3 -c 'import ensurepip' 2>/dev/null || echo python3-venv
   command -v shellcheck >/dev/null || echo shellcheck
   command -v jq >/dev/null || echo jq
   command -v curl >/dev/null || echo curl
