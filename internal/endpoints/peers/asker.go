@@ -15,8 +15,8 @@ import (
 const (
 	// linger is for how long the lines are watched after the last question.
 	linger = 10 * time.Second
-	// fresh is how old what is known of the replicas may be when somebody looks, who waits for
-	// something newer for awaits at most.
+	// fresh is how old what is known of the replicas may be when somebody looks, and how long
+	// after an attempt to read it the next may be. awaits is how long such an attempt takes at most.
 	fresh, awaits = 10 * time.Second, time.Second / 2
 )
 
@@ -50,7 +50,8 @@ type Asker struct {
 	asked  map[netip.AddrPort]*asked
 	number int64
 	note   string
-	// lines are what the replicas answer this process, by their names, as of looked.
+	// lines are what the replicas answer this process, by their names, as of looked, which is
+	// also when they were last to be read.
 	lines  map[string]Line
 	looked time.Time
 	rivals rivals
@@ -199,6 +200,7 @@ func (a *Asker) Run(ctx context.Context) {
 	defer h.over.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	h.over.Go(func() { a.show(ctx) })
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -207,9 +209,6 @@ func (a *Asker) Run(ctx context.Context) {
 			return
 		case <-a.wake:
 		case <-timer.C:
-		case done := <-a.looks:
-			a.refresh(ctx)
-			close(done)
 		}
 		asking, next := a.contest(time.Now())
 		switch {
@@ -240,10 +239,26 @@ func (h *hearing) begin(ctx context.Context, hear func(context.Context)) {
 	}
 }
 
-// refresh reads the lines once, unless they are fresh.
+// show reads the lines for those who look, apart from Run: a read that hangs delays no answer.
+func (a *Asker) show(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case done := <-a.looks:
+			a.refresh(ctx)
+			close(done)
+		}
+	}
+}
+
+// refresh reads the lines once, unless they are fresh or were to be read a moment ago.
 func (a *Asker) refresh(ctx context.Context) {
 	a.mu.Lock()
 	old := time.Since(a.looked) >= fresh
+	if old {
+		a.looked = time.Now()
+	}
 	a.mu.Unlock()
 	if !old {
 		return

@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -335,7 +336,7 @@ func TestContract239ARealSocketIsReached(t *testing.T) {
 	}
 }
 
-// A standby that ends takes its line away, so that nobody counts it.
+// A standby that ends takes its line away, so it counts no longer.
 func TestAReplicaThatEndsHasNoLine(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -383,6 +384,40 @@ func TestAStandbyKeepsTheLinesToTheHolderOfTheLease(t *testing.T) {
 			if got := keeps(text, "new_1"); got != want {
 				t.Errorf("%s: kept %t, want %t", text, got, want)
 			}
+		}
+	})
+}
+
+// Who looks at the page while the API server hangs delays no answer, however many they are,
+// and lets it be asked once.
+func TestContract242ManyWhoLookDelayNoAnswer(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		lease := peerstest.New()
+		var reads atomic.Int32
+		options := lease.Options()
+		options.Read = func(ctx context.Context) (map[string]string, error) {
+			reads.Add(1)
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		w := newWorldOf(t, lease, options)
+		w.standby("b", all)
+		d := w.asker.Join(port, timeout)
+		defer d.Close()
+		time.Sleep(time.Minute)
+		var looking sync.WaitGroup
+		began := time.Now()
+		for range 1000 {
+			looking.Go(func() { w.asker.State() })
+		}
+		synctest.Wait()
+		d.Set([]guard.Ask{fails(1, address(1))})
+		if got := answers(d, peers.AnswerWait); len(got) != 1 || got[0].Outcome != inventory.Elsewhere {
+			t.Errorf("got %+v, want that b reaches it", got)
+		}
+		looking.Wait()
+		if took := time.Since(began); took > time.Second || reads.Load() != 1 {
+			t.Errorf("got %d reads, and an answer after %s, want one, within a second", reads.Load(), took)
 		}
 	})
 }

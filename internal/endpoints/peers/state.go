@@ -25,8 +25,8 @@ type Replica struct {
 	Since   time.Time
 }
 
-// State returns what is known. Run reads anew what is older than ten seconds, for half a second
-// at most. A nil Asker knows nothing.
+// State returns what is known. While Run runs, what is older than ten seconds is read, for half a
+// second at most, and once in ten seconds however many ask. A nil Asker knows nothing.
 func (a *Asker) State() State {
 	if a == nil {
 		return State{}

@@ -26,8 +26,14 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{Lease: peerstest.New(), t: t}
-	w.asker = peers.New(w.Options())
+	lease := peerstest.New()
+	return newWorldOf(t, lease, lease.Options())
+}
+
+// newWorldOf makes one whose leader has these options.
+func newWorldOf(t *testing.T, lease *peerstest.Lease, options peers.Options) *world {
+	t.Helper()
+	w := &world{Lease: lease, t: t, asker: peers.New(options)}
 	w.start(w.asker.Run)
 	w.start(w.Run)
 	return w
