@@ -13,7 +13,7 @@ import (
 )
 
 // alone is what follows from one replica.
-const alone = "nobody else can be asked about an endpoint that does not answer"
+const alone = "no other replica can be asked about an endpoint that does not answer"
 
 // askReplicas asks how many replicas look at the endpoints, and where they run.
 func (l *look) askReplicas(ctx context.Context) Check {

@@ -27,7 +27,7 @@ func TestContract231CheckSaysHowManyReplicasLookAndWhere(t *testing.T) {
 		result preflight.Result
 		says   string
 	}{
-		"one":                  {node: "a", result: "ok", says: "1: x_1 leads (a); nobody else can be asked"},
+		"one":                  {node: "a", result: "ok", says: "1: x_1 leads (a); no other replica can be asked"},
 		"on two nodes":         {node: "a", lines: []string{line("x_1", "y", "b")}, result: "ok", says: "2: x_1 leads (a), y stands by (b)"},
 		"on one node":          {node: "a", lines: []string{line("x_1", "y", "a"), line("x_1", "z", "a")}, result: "warn", says: "3: x_1 leads (a), y stands by (a), z stands by (a); all are on one node"},
 		"two on one of two":    {node: "a", lines: []string{line("x_1", "y", "a"), line("x_1", "z", "b")}, result: "ok", says: "3: "},
@@ -57,7 +57,7 @@ func TestContract231CheckSaysWhyReplicasAreNotKnown(t *testing.T) {
 		result    preflight.Result
 		says      string
 	}{
-		"no election":          {nil, "", "ok", "LEADER_ELECTION=false: nobody else can be asked"},
+		"no election":          {nil, "", "ok", "LEADER_ELECTION=false: no other replica can be asked"},
 		"unreadable":           {elsewhere, "", "warn", "list lease infra/it: "},
 		"of another namespace": {elsewhere, "shop", "skip", "not looked at, because of --namespace"},
 	} {
