@@ -53,6 +53,16 @@ func TestTheReadmeIsShort(t *testing.T) {
 	}
 }
 
+// TestTheReadmeBeginsWithTheDemonstrationAndTheTests: these are the two commands that a bare machine
+// has to be enough for.
+func TestTheReadmeBeginsWithTheDemonstrationAndTheTests(t *testing.T) {
+	_, block, _ := strings.Cut(read(t, "README.md"), "```sh\n")
+	lines := strings.Split(block, "\n")
+	if len(lines) < 2 || !strings.HasPrefix(lines[0], "make demo ") || !strings.HasPrefix(lines[1], "make test ") {
+		t.Errorf("README.md: its first commands are %q, want make demo and make test", lines[:min(2, len(lines))])
+	}
+}
+
 // What a user may have to read. The aim is 51 pages and 36,000 words by hand: the bounds go down
 // with each page that goes, and not up.
 const (
