@@ -6,6 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from mkdocs.exceptions import PluginError
 from mkdocs.utils import get_relative_url
 
 # The script that lets search work without a server, from which the theme takes it and where the site has it.
@@ -44,8 +45,11 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_post_page(output, page, config):
-    """Lets a page fetch nothing from elsewhere."""
-    return output.replace(FOREIGN, get_relative_url(SHIM, page.url))
+    """Lets a page fetch no script from elsewhere."""
+    output = output.replace(FOREIGN, get_relative_url(SHIM, page.url))
+    if found := re.search(r'<script[^>]*\ssrc="https?://[^"]*"', output):
+        raise PluginError(f"{page.file.src_path}: {found[0]} is fetched from elsewhere; keep it in the site, see FOREIGN")
+    return output
 
 
 def on_post_template(output, template_name, config):
