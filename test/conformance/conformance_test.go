@@ -38,7 +38,7 @@ func TestConsumersRouteToWhatTheContractPromises(t *testing.T) {
 		targets = append(targets, w.newTarget(t, s))
 	}
 	for _, x := range targets {
-		x.begin(t)
+		x.begin(t, askers)
 	}
 	for _, x := range targets {
 		if time.Since(started) > bound {
@@ -47,7 +47,7 @@ func TestConsumersRouteToWhatTheContractPromises(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			x.awaitSlices(t)
 			for _, consumer := range consumers {
-				t.Run(consumer, func(t *testing.T) { x.check(t, consumer, askers[consumer]) })
+				t.Run(consumer, func(t *testing.T) { x.check(t, consumer, askers[consumer], x.answering(consumer)) })
 			}
 		})
 	}
@@ -57,21 +57,33 @@ func TestConsumersRouteToWhatTheContractPromises(t *testing.T) {
 }
 
 // check waits until a consumer has caught up, and then holds it to it.
-func (x *target) check(t *testing.T, consumer string, a asker) {
+func (x *target) check(t *testing.T, consumer string, a asker, endpoints []int) {
+	t.Helper()
 	for _, family := range x.families(consumer) {
-		want, first, second := x.wantFrom(consumer, family), few, many
+		want := x.addresses(endpoints, family)
+		x.awaitAnswers(t, consumer, a, endpoints, family)
+		second := many
 		if len(want) == 0 {
-			first, second = fewRefused, manyRefused
+			second = manyRefused
 		}
-		var wrong error
-		until(t, func() string { return fmt.Sprintf("%s: %v", family, wrong) }, func() bool {
-			wrong = a.ask(t, x, family, first).judge(want, refusal[consumer])
-			return wrong == nil
-		})
 		if err := a.ask(t, x, family, second).judge(want, refusal[consumer]); err != nil {
 			t.Errorf("%s: %v", family, err)
 		}
 	}
+}
+
+// awaitAnswers waits until a consumer has caught up.
+func (x *target) awaitAnswers(t *testing.T, consumer string, a asker, endpoints []int, family string) {
+	t.Helper()
+	want, n := x.addresses(endpoints, family), few
+	if len(want) == 0 {
+		n = fewRefused
+	}
+	var wrong error
+	until(t, func() string { return fmt.Sprintf("%s, %s: %v", consumer, family, wrong) }, func() bool {
+		wrong = a.ask(t, x, family, n).judge(want, refusal[consumer])
+		return wrong == nil
+	})
 }
 
 // families are the address families to ask a consumer for, one after the other.
@@ -87,15 +99,18 @@ func (x *target) families(consumer string) []string {
 	}
 }
 
-// wantFrom are the addresses that must answer.
-func (x *target) wantFrom(consumer, family string) []string {
-	want := []string{}
-	for _, i := range x.in(x.answers(consumer)) {
+// answering are the numbers of the endpoints that must answer a consumer.
+func (x *target) answering(consumer string) []int { return x.in(x.answers(consumer)) }
+
+// addresses are those of some endpoints in a family.
+func (x *target) addresses(endpoints []int, family string) []string {
+	found := []string{}
+	for _, i := range endpoints {
 		for _, a := range x.members[i].addresses {
 			if family == "ip" || a.Is4() == (family == "ip4") {
-				want = append(want, a.String())
+				found = append(found, a.String())
 			}
 		}
 	}
-	return want
+	return found
 }

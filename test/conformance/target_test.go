@@ -110,10 +110,21 @@ func (x *target) startDaemon(t *testing.T, service string) {
 	x.logs[service] = run(t, service, append(env, x.env...), built.Program(t))
 }
 
-// begin waits until all endpoints are ready and then brings them into their states.
-func (x *target) begin(t *testing.T) {
+// begin waits until all endpoints are ready and each consumer has seen it, and then
+// brings them into their states. A consumer that knows the Service not yet looks like
+// one that has seen its last endpoint go.
+func (x *target) begin(t *testing.T, askers map[string]asker) {
 	t.Helper()
 	x.wantPublished(t, func(int) state { return ready })
+	all := make([]int, len(x.members))
+	for i := range all {
+		all[i] = i
+	}
+	for consumer, a := range askers {
+		for _, family := range x.families(consumer) {
+			x.awaitAnswers(t, consumer, a, all, family)
+		}
+	}
 	for i, s := range x.scenario.members {
 		x.members[i].sick.Store(s == down || x.allFail)
 	}

@@ -263,7 +263,7 @@ func (m *model) stand(r *record, listed, leaving, others bool) {
 	r.announced = r.announced || leaving
 	switch {
 	case !m.rejected:
-		r.missing, r.dead, r.old, r.fresh = 0, 0, false, false
+		r.missing, r.dead, r.old, r.fresh = 0, 0, r.old && r.place == gone, false
 	case m.counting:
 		r.missing++
 	}

@@ -149,7 +149,9 @@ func (m *member) leave(verdict assessment, scheduled bool, now time.Time, policy
 	accepted := verdict.cause == ""
 	switch {
 	case accepted:
-		m.missed, m.downs, m.pastThreshold, m.newly, m.removeAt = 0, 0, false, false, time.Time{}
+		// What the threshold took away makes no later inventory rejected while it drains.
+		m.pastThreshold = m.pastThreshold && m.standing == leaving
+		m.missed, m.downs, m.newly, m.removeAt = 0, 0, false, time.Time{}
 	case scheduled:
 		m.missed++
 	}

@@ -87,6 +87,18 @@ func TestContract13ReplacedPoolDrainsAfterTheThreshold(t *testing.T) {
 	}
 }
 
+func TestContract13ReplacedPoolDrainsOnceWithASmallPercentageToo(t *testing.T) {
+	s := begin(t, "a b c d")
+	s.policy.MaxRemovalPercent, s.policy.DrainPeriod = 30, 3*time.Minute
+	s.listed = "w x y z"
+	s.during(5 * time.Minute)
+	s.each = func(s *story) { s.want("a=draining b=draining c=draining d=draining w=ready x=ready y=ready z=ready") }
+	s.during(2 * time.Minute)
+	s.each = nil
+	s.during(time.Minute)
+	s.want("w=ready x=ready y=ready z=ready")
+}
+
 func TestContract13ReplacedPoolGoesAfterARestartToo(t *testing.T) {
 	s := begin(t, "a b c d")
 	s.listed = "w x y z"
