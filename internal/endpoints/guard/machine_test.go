@@ -324,3 +324,13 @@ func TestGuardKeepsTheContractWhateverHappens(t *testing.T) {
 		})
 	}
 }
+
+func TestContract22AWorldThatStandsStillIsNotWrittenAgainAndAgain(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		policy := drawPolicy(t)
+		policy.HealthOff, policy.DrainPeriod = rapid.Bool().Draw(t, "no health checks"), time.Hour
+		m := newMachine(t, policy)
+		t.Repeat(m.actions())
+		m.still(t)
+	})
+}

@@ -210,6 +210,34 @@ func (m *machine) calm(t *rapid.T) {
 	}
 }
 
+// still lets the world be as it is, whatever it has come to, while the source says the same again
+// and again. A state may change while counts are filled, and not for ever.
+func (m *machine) still(t *rapid.T) {
+	t.Helper()
+	const reads, most = 40, 3
+	changes := map[netip.Addr]int{}
+	for range reads {
+		before := map[netip.Addr]inventory.State{}
+		for _, member := range m.verdict.Members {
+			before[member.Address] = member.State
+		}
+		listed := m.inventoryOf(m.names)
+		m.decide(t, &guard.Inventory{Nodes: len(listed), Candidates: listed, Scheduled: true})
+		m.batch(t)
+		m.now = m.now.Add(m.policy.Interval)
+		for _, member := range m.verdict.Members {
+			if before[member.Address] != member.State {
+				changes[member.Address]++
+			}
+		}
+	}
+	for a, n := range changes {
+		if n > most {
+			t.Fatalf("%s changed its state %d times within %d inventories that say the same", nameOf(a), n, reads)
+		}
+	}
+}
+
 // checkStable checks what is published of one family, and returns its mode.
 func (m *machine) checkStable(t *rapid.T, is4 bool, family *model) guard.Mode {
 	t.Helper()
