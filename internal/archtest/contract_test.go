@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	// promise is a numbered line of docs/contract.md.
+	// promise is a numbered line of docs/design/contract.md.
 	promise = regexp.MustCompile(`(?m)^(\d+)\. (.*)$`)
 	// naming is how the name of a test cites promises: Contract13,
 	// Contract02And13, Contract17To20.
@@ -22,7 +22,7 @@ var (
 
 func TestEveryPromiseOfTheContractHasATestThatNamesIt(t *testing.T) {
 	root := filepath.Join("..", "..")
-	contract, err := os.ReadFile(filepath.Join(root, "docs", "contract.md"))
+	contract, err := os.ReadFile(filepath.Join(root, "docs", "design", "contract.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestEveryPromiseOfTheContractHasATestThatNamesIt(t *testing.T) {
 	}
 	promises := promise.FindAllStringSubmatch(string(contract), -1)
 	if len(promises) < 45 {
-		t.Errorf("docs/contract.md: got %d promises, want at least 45", len(promises))
+		t.Errorf("docs/design/contract.md: got %d promises, want at least 45", len(promises))
 	}
 	for _, p := range promises {
 		number, _ := strconv.Atoi(p[1])

@@ -18,7 +18,7 @@ const (
 	repository = "../.."
 	// changelog is one of a release and of what came after it.
 	changelog = "# Changelog\n\n## Unreleased\n\n### Added\n\n- Later.\n\n## 9.8.7 - 2026-11-22\n\n### Added\n\n" +
-		"- A \"thing\": `a` # b \\ c ([ADR 1](docs/adr/1.md), [2](x)).\n\n### Fixed\n\n- Another's [x] thing.\n\n## 9.8.6\n\n### Removed\n\n- Before.\n"
+		"- A \"thing\": `a` # b \\ c ([ADR 1](docs/design/adr/1.md), [2](x)).\n\n### Fixed\n\n- Another's [x] thing.\n\n## 9.8.6\n\n### Removed\n\n- Before.\n"
 )
 
 // packageChart packages the chart of a release as its workflow does.

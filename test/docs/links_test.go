@@ -82,7 +82,7 @@ func (p page) anchors() []string {
 func TestEveryPageIsFoundFromTheIndex(t *testing.T) {
 	all := pages(t)
 	reached := map[string]bool{"docs/README.md": true}
-	for _, index := range []string{"docs/README.md", "docs/adr/README.md", "docs/runbooks/README.md"} {
+	for _, index := range []string{"docs/README.md", "docs/design/adr/README.md", "docs/runbooks/README.md"} {
 		for _, p := range all {
 			if p.path != index || !reached[index] {
 				continue
@@ -103,7 +103,7 @@ func TestEveryPageIsFoundFromTheIndex(t *testing.T) {
 }
 
 func TestTheMapNamesEveryPackage(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join(root, "docs/architecture.md"))
+	data, err := os.ReadFile(filepath.Join(root, "docs/design/architecture.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,12 +121,12 @@ func TestTheMapNamesEveryPackage(t *testing.T) {
 	there := packages(t)
 	for _, name := range there {
 		if !slices.Contains(listed, name) {
-			t.Errorf("docs/architecture.md: no row for %s", name)
+			t.Errorf("docs/design/architecture.md: no row for %s", name)
 		}
 	}
 	for _, name := range listed {
 		if !slices.Contains(there, name) {
-			t.Errorf("docs/architecture.md: there is no package %s", name)
+			t.Errorf("docs/design/architecture.md: there is no package %s", name)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
-// The times that docs/contract.md and docs/how-to/run-two-replicas.md name.
+// The times that docs/design/contract.md and docs/how-to/run-two-replicas.md name.
 const (
 	leaseDuration = 15 * time.Second
 	renewDeadline = 10 * time.Second

@@ -50,7 +50,7 @@ func TestTheCatalogueIsWhole(t *testing.T) {
 }
 
 func TestEveryFaultFallsUnderPromisesThatThereAre(t *testing.T) {
-	contract := read(t, "docs/contract.md")
+	contract := read(t, "docs/design/contract.md")
 	for _, r := range rows(t) {
 		if !number.MatchString(r.promises) {
 			t.Errorf("%s:%d: promises: got %q, want numbers of the contract", catalogue, r.line, r.promises)

@@ -19,7 +19,7 @@
 // the seeds with a leader election: its clock is the machine's own, because it counts
 // the time in which the machine was suspended.
 //
-// The oracle is derived from docs/contract.md and docs/adr alone, and is cautious: if
+// The oracle is derived from docs/design/contract.md and docs/design/adr alone, and is cautious: if
 // several faults together leave room, it checks nothing. Beside it controllertest.Oracle judges two
 // sentences, as in the histories of internal/endpoints/controller. The package contains tests only.
 package simulation

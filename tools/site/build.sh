@@ -50,4 +50,4 @@ case ${1:-build} in
     ;;
 esac
 install
-exec "$venv/bin/mkdocs" "${command[@]}" -f "$config"
+exec "$venv/bin/python" -m mkdocs "${command[@]}" -f "$config"

@@ -23,7 +23,7 @@ def on_config(config):
 
     config["nav"] += [
         {"Runbooks": pages("runbooks")},
-        {"Design": ["architecture.md", "contract.md", {"Decisions": pages("adr")}]},
+        {"Design": ["design/architecture.md", "design/contract.md", {"Decisions": pages("design/adr")}]},
     ]
     return config
 

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Promise is a line of docs/contract.md that makes an exception of the sentences of an Oracle.
+// Promise is a line of docs/design/contract.md that makes an exception of the sentences of an Oracle.
 type Promise int
 
 // What the contract says in words.

@@ -14,7 +14,7 @@ import (
 
 func TestEachExceptionOfTheOracleQuotesItsPromise(t *testing.T) {
 	t.Parallel()
-	contract, err := os.ReadFile("../../../docs/contract.md")
+	contract, err := os.ReadFile("../../../docs/design/contract.md")
 	if err != nil {
 		t.Fatal(err)
 	}
