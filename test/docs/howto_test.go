@@ -59,7 +59,7 @@ var howtos = map[string]string{
 	"docs/how-to/fleet-fails.md":         fleetBefore,
 	"docs/how-to/rejected-resource.md":   fleetBefore,
 	"docs/how-to/remove-cleanly.md":      release,
-	"docs/how-to/rotate-the-token.md":    release + "echo x > token\ncp ~/.kube/config node-reader.yaml",
+	"docs/how-to/security.md":            release + "echo x > token",
 	"docs/how-to/upgrade.md":             release,
 }
 

@@ -69,7 +69,7 @@ func names(t *testing.T) map[string][]string {
 	lists := map[string][]string{
 		"variables":              settings(t),
 		"alerts":                 alerts(t),
-		"log keys":               rows(t, "docs/reference/logs.md"),
+		"log keys":               logKeys(t),
 		"annotations and labels": sources(t, "", `"((?:fleet|endpoints)\.ablmnzde\.github\.io/[a-z-]+)"`, `GroupName \+ "(/[a-z-]+)"`, `(?m)^const \w+ = (?:Label)?Prefix \+ "([a-z-]+)"`),
 		"inventory keys":         sources(t, "internal/endpoints/inventory", `(?m)^\tkey[A-Z]\w+ += "(\w+)"`),
 		"conditions":             constants(t, "Condition"),
