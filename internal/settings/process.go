@@ -4,7 +4,7 @@ import "net/netip"
 
 // Store says where the slices are written.
 type Store struct {
-	Kind StoreKind `envconfig:"STORE_KIND" default:"memory" oneof:"memory,kubectl,client-go" desc:"where the slices go. memory: print the slices, write nothing; kubectl: run kubectl, for one Service, compatible with the original, not recommended; client-go: talk to the API server, and watch it"`
+	Kind StoreKind `envconfig:"STORE_KIND" default:"memory" oneof:"memory,kubectl,client-go" desc:"where the slices go. client-go: the API server; memory: printed, not written; kubectl: not recommended"`
 	// Kubeconfig is empty for the ServiceAccount of the Pod we run in.
 	Kubeconfig string `envconfig:"KUBECONFIG" fallback:"in-cluster" desc:"kubeconfig of the local cluster"`
 	// KubectlPath is a path, or a name to be found in PATH.

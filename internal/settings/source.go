@@ -19,7 +19,7 @@ type Source struct {
 	// so that reads never overlap. The lower limit keeps a typing error from
 	// becoming a flood; the upper one keeps a removed node from staying for
 	// days.
-	PollInterval time.Duration `envconfig:"SOURCE_POLL_INTERVAL" default:"30s" min:"100ms" max:"24h" desc:"time between two reads, from the end of one to the start of the next, varied by 10 % at random"`
+	PollInterval time.Duration `envconfig:"SOURCE_POLL_INTERVAL" default:"30s" min:"100ms" max:"24h" desc:"time between the end of a read and the next, varied by 10 % at random"`
 	// Timeout bounds one read, whatever the source does in it (contract 3).
 	Timeout time.Duration `envconfig:"SOURCE_TIMEOUT" default:"20s" min:"100ms" max:"1h" desc:"timeout of one read; a command and its child processes are killed then"`
 }
@@ -34,7 +34,7 @@ type Static struct {
 type File struct {
 	// Path is not opened at the start: a missing file is a failed read, which
 	// changes no endpoint (contract 1), not a wrong configuration.
-	Path string `envconfig:"INVENTORY_FILE_PATH" source:"file" example:"/etc/inventory/inventory.json" desc:"file with the JSON inventory, opened anew at each read; needed with SOURCE_KIND=file"`
+	Path string `envconfig:"INVENTORY_FILE_PATH" source:"file" example:"/etc/inventory/inventory.json" desc:"file with the JSON inventory, opened for each read; needed with SOURCE_KIND=file"`
 }
 
 // Command is the source "command".
@@ -42,9 +42,9 @@ type Command struct {
 	// Path is a path, or a name to be found in PATH.
 	Path string `envconfig:"INVENTORY_COMMAND" source:"command" format:"program" example:"/etc/inventory/list.py" desc:"program that prints the JSON inventory, by path or by name; needed with SOURCE_KIND=command"`
 	// Args are split by the function of that name.
-	Args string `envconfig:"INVENTORY_COMMAND_ARGS" format:"arguments" example:"--pool 'web workers'" desc:"its arguments, split at spaces as a shell does; what a shell would replace or carry out ($HOME, backquotes, pipes) is refused, while *, ? and ~ are passed on as they stand. No place for secrets: other users of the machine see arguments, and messages repeat them"`
+	Args string `envconfig:"INVENTORY_COMMAND_ARGS" format:"arguments" example:"--pool 'web workers'" desc:"its arguments, split at spaces, with quotes as in a shell. No secrets: messages repeat them"`
 	// Env are names beyond those that every inventory command gets.
-	Env []string `envconfig:"INVENTORY_COMMAND_ENV" format:"variable" example:"AWS_PROFILE,LANG" desc:"names of further variables that the program is given, separated by commas. It always gets PATH, HOME, KUBECONFIG, IONOS_*, SECURED_* and the proxy variables, and nothing else"`
+	Env []string `envconfig:"INVENTORY_COMMAND_ENV" format:"variable" example:"AWS_PROFILE,LANG" desc:"names of further variables that the program gets, separated by commas"`
 	// Environment is what the program gets: the variables named above, as far
 	// as they are set. Load fills it in.
 	Environment Environment
@@ -54,20 +54,20 @@ type Command struct {
 type Secured struct {
 	// Subnets is the allow-list of addresses. Slices can point a
 	// load balancer anywhere (CVE-2021-25740), so there is no default.
-	Subnets []string `envconfig:"SECURED_SUBNET_CIDR" format:"subnet" required:"true" example:"10.0.0.0/24" desc:"address ranges separated by commas, without bits set after the prefix; only addresses inside are ever published or checked"`
+	Subnets []string `envconfig:"SECURED_SUBNET_CIDR" format:"subnet" required:"true" example:"10.0.0.0/24" desc:"address ranges separated by commas; no address outside is published or checked"`
 	// Kubeconfig is read by the sources that ask the remote API server.
-	Kubeconfig string `envconfig:"SECURED_KUBECONFIG" source:"kubernetes" example:"/etc/remote/kubeconfig" desc:"kubeconfig of the remote cluster, read again when it or a file that it names changes; needed with SOURCE_KIND=kubernetes"`
+	Kubeconfig string `envconfig:"SECURED_KUBECONFIG" source:"kubernetes" example:"/etc/remote/kubeconfig" desc:"kubeconfig of the remote cluster, read again on change; needed with SOURCE_KIND=kubernetes"`
 	// Context is empty for the kubeconfig's current one.
 	Context string `envconfig:"SECURED_KUBECTL_CONTEXT" fallback:"current context" desc:"context in that kubeconfig"`
 	// NodeSelector is empty for "every node that is no control plane".
 	NodeSelector string `envconfig:"SECURED_NODE_SELECTOR" format:"selector" fallback:"workers only" example:"pool=web" desc:"label selector of the remote nodes to publish"`
 	// RemoteService is empty where every node forwards to the Pods.
-	RemoteService string `envconfig:"REMOTE_SERVICE" format:"remote-service" example:"shop/web" desc:"Service of the remote cluster, as namespace/name, whose Pods say where endpoints are: only nodes with a ready Pod of it are published. For externalTrafficPolicy Local and hostPort; needs SECURED_KUBECONFIG"`
+	RemoteService string `envconfig:"REMOTE_SERVICE" format:"remote-service" example:"shop/web" desc:"Service of the remote cluster, as namespace/name: only nodes with a ready Pod of it are published; needs SECURED_KUBECONFIG"`
 }
 
 // IONOS is the access to the IONOS Cloud API.
 type IONOS struct {
-	Token    Secret `envconfig:"IONOS_TOKEN" desc:"token of the API; this, or a user name and a password, is needed with SOURCE_KIND=ionos"`
+	Token    Secret `envconfig:"IONOS_TOKEN" desc:"token of the API; this or a password is needed with SOURCE_KIND=ionos"`
 	Username string `envconfig:"IONOS_USERNAME" desc:"user name, when there is no token"`
 	Password Secret `envconfig:"IONOS_PASSWORD" desc:"password of that user"`
 	// APIURL is empty for the public API.
@@ -77,12 +77,12 @@ type IONOS struct {
 	// PrivateLANID is 0 when unset. The API spells LAN ids as text in one
 	// place and as a number in another; they are compared as numbers.
 	PrivateLANID int    `envconfig:"IONOS_PRIVATE_LAN_ID" source:"ionos" min:"1" max:"2147483647" example:"2" desc:"number of the private LAN whose addresses are published; needed with SOURCE_KIND=ionos"`
-	ClusterID    string `envconfig:"IONOS_CLUSTER_ID" format:"uuid" desc:"UUID of the managed Kubernetes cluster whose nodes are read; needed with SOURCE_KIND=ionos unless SECURED_KUBECONFIG is set, whose cluster then lists the nodes"`
+	ClusterID    string `envconfig:"IONOS_CLUSTER_ID" format:"uuid" desc:"UUID of the managed Kubernetes cluster whose nodes are read; needed with SOURCE_KIND=ionos and no SECURED_KUBECONFIG"`
 }
 
 // Health is how an endpoint is checked.
 type Health struct {
-	Mode HealthMode `envconfig:"HEALTH_CHECK_MODE" default:"tcp" oneof:"off,tcp,http,https" desc:"how an endpoint is checked. off: not at all, every endpoint counts as passing; tcp: it accepts a connection; http and https: it answers a GET with an expected status"`
+	Mode HealthMode `envconfig:"HEALTH_CHECK_MODE" default:"tcp" oneof:"off,tcp,http,https" desc:"how an endpoint is checked. tcp: connect; http, https: GET; off: every endpoint passes"`
 	// Path is a request's target: path and query.
 	Path string `envconfig:"HEALTH_CHECK_PATH" mode:"http" default:"/" format:"url-path" desc:"path, and query if need be, of the request; for http and https"`
 	// Host is empty for the member's own address. It never decides where to
@@ -94,7 +94,7 @@ type Health struct {
 	ExpectedStatus []string `envconfig:"HEALTH_CHECK_EXPECTED_STATUS" mode:"http" format:"status" default:"200-399" example:"200-399,404" desc:"HTTP statuses that pass, as numbers from 100 to 599 and ranges, separated by commas; for http and https"`
 	// Interval has a lower limit so that checks in question (a tenth of it, at
 	// least 100 ms) are never slower than the others.
-	Interval time.Duration `envconfig:"HEALTH_CHECK_INTERVAL" default:"2s" min:"100ms" max:"1h" desc:"time from the start of one round of checks to the start of the next. Default: 2s, or HEALTH_CHECK_TIMEOUT if that is longer"`
+	Interval time.Duration `envconfig:"HEALTH_CHECK_INTERVAL" default:"2s" min:"100ms" max:"1h" desc:"time from one round of checks to the next. Default: 2s, or HEALTH_CHECK_TIMEOUT if that is longer"`
 	// Timeout may not exceed Interval: rounds never overlap (contract 12), so one
 	// silent endpoint would make every round late. AWS and GCP have the same rule.
 	Timeout time.Duration `envconfig:"HEALTH_CHECK_TIMEOUT" default:"1s" min:"10ms" max:"1h" desc:"timeout of one check, at most HEALTH_CHECK_INTERVAL. Default: 1s, or the interval if that is shorter"`
@@ -103,11 +103,11 @@ type Health struct {
 	Rise int `envconfig:"HEALTH_CHECK_RISE" default:"2" min:"1" max:"1000" desc:"passes in a row after which an endpoint that is down is ready again"`
 	Fall int `envconfig:"HEALTH_CHECK_FALL" default:"3" min:"1" max:"1000" desc:"failures in a row after which an endpoint is down"`
 	// Concurrency bounds sockets and goroutines (contract 33).
-	Concurrency int `envconfig:"HEALTH_CHECK_CONCURRENCY" default:"256" min:"1" max:"65535" desc:"checks in flight at the same time; each needs a file descriptor, and a quarter of those that the process may have is the most that checks use"`
+	Concurrency int `envconfig:"HEALTH_CHECK_CONCURRENCY" default:"256" min:"1" max:"65535" desc:"checks in flight at once; at most a quarter of the file descriptors of the process"`
 
 	// HoldConnection is off by default: a server that handles one connection at a
 	// time would hang for its clients while ours is idle in it.
-	HoldConnection bool `envconfig:"HEALTH_CHECK_HOLD_CONNECTION" default:"false" desc:"hold one idle TCP connection to each endpoint; when it is lost the endpoint is checked at once, so that a crash is seen within half a second. Wrong for servers that handle one connection at a time"`
+	HoldConnection bool `envconfig:"HEALTH_CHECK_HOLD_CONNECTION" default:"false" desc:"hold one idle connection per endpoint; its loss starts a check. Wrong for servers that handle one connection at a time"`
 
 	TLSCAFile     string `envconfig:"HEALTH_CHECK_TLS_CA_FILE" mode:"https" fallback:"system's roots" example:"/etc/endpoints/ca.crt" desc:"PEM file with the authorities that sign the certificates of the endpoints; for https"`
 	TLSServerName string `envconfig:"HEALTH_CHECK_TLS_SERVER_NAME" mode:"https" format:"host" fallback:"HEALTH_CHECK_HOST, else the address" example:"web.example.com" desc:"name that the certificate must be for; for https"`
@@ -137,13 +137,13 @@ var errNoCertificate = errors.New("holds no certificate in PEM form")
 // Guard is how much an inventory, or a prober that is cut off, may take away.
 type Guard struct {
 	// EmptyResultThreshold is 0 for "never" (contract 13).
-	EmptyResultThreshold int `envconfig:"EMPTY_RESULT_THRESHOLD" default:"10" min:"0" max:"1000000" desc:"rejected inventories in a row (empty, or taking away more than MAX_REMOVAL_PERCENT) after which endpoints that they leave out are removed: those that were down at each, those that as many new ones replace, and with HEALTH_CHECK_MODE=off all. Others stay as long as they pass. 0 means never"`
+	EmptyResultThreshold int `envconfig:"EMPTY_RESULT_THRESHOLD" default:"10" min:"0" max:"1000000" desc:"rejected inventories in a row after which endpoints that they leave out may go; 0 is never"`
 	// MaxRemovalPercent never forbids the removal of a single endpoint.
-	MaxRemovalPercent int `envconfig:"MAX_REMOVAL_PERCENT" default:"50" min:"0" max:"100" desc:"percentage of the endpoints that may leave at a time; an inventory that takes more away is rejected, and what it leaves out is kept; one endpoint may always leave"`
+	MaxRemovalPercent int `envconfig:"MAX_REMOVAL_PERCENT" default:"50" min:"0" max:"100" desc:"percentage of the endpoints that one inventory may remove, and at least one; more rejects it"`
 	// DrainPeriod is 0 for no draining at all.
-	DrainPeriod time.Duration `envconfig:"DRAIN_PERIOD" default:"30s" min:"0s" max:"24h" desc:"how long a leaving endpoint that still passes stays draining, at least until another one passes; 0s removes it as soon as one does"`
+	DrainPeriod time.Duration `envconfig:"DRAIN_PERIOD" default:"30s" min:"0s" max:"24h" desc:"how long a leaving endpoint that passes stays draining, at least until another endpoint passes"`
 	// MaxSilentPercent is contract 14, FailOpen contract 15.
-	MaxSilentPercent int  `envconfig:"HEALTH_CHECK_MAX_SILENT_PERCENT" default:"50" min:"0" max:"100" desc:"percentage of the endpoints that may be silent at once; if more are, this daemon is presumed cut off, and silence takes no endpoint down. With 0, silence never takes an endpoint down"`
+	MaxSilentPercent int  `envconfig:"HEALTH_CHECK_MAX_SILENT_PERCENT" default:"50" min:"0" max:"100" desc:"percentage of the endpoints that may be silent at once; with more, silence takes no endpoint down"`
 	FailOpen         bool `envconfig:"HEALTH_CHECK_FAIL_OPEN" default:"true" desc:"publish all endpoints that stay as ready when none passes its health check; false publishes them as down"`
 }
 
@@ -158,13 +158,13 @@ type Target struct {
 	ServiceName string `envconfig:"TARGET_SERVICE_NAME" required:"true" format:"dns-label" example:"web" desc:"the selector-less Service, at most 63 characters"`
 	// SliceName leaves room for the suffix of further slices. Load fills in the
 	// default.
-	SliceName string `envconfig:"TARGET_ENDPOINTSLICE_NAME" format:"dns-subdomain" fallback:"<service>-remote" desc:"name of the first slice, at most 243 characters; further ones are <name>-2 and so on, those of IPv6 <name>-ipv6, <name>-ipv6-2 and so on"`
+	SliceName string `envconfig:"TARGET_ENDPOINTSLICE_NAME" format:"dns-subdomain" fallback:"<service>-remote" desc:"name of the first slice, at most 243 characters; the next is <name>-2, for IPv6 <name>-ipv6"`
 	// ManagedBy decides which slices are ours to touch (contract 23).
 	ManagedBy string `envconfig:"TARGET_MANAGED_BY" default:"ionos-endpointslice-controller" format:"label-value" desc:"value of the label endpointslice.kubernetes.io/managed-by; slices with another value are never touched. Not one of Kubernetes' own controllers"`
 	// Port is 0 when Ports are given. Exactly one of the two is.
-	Port int `envconfig:"TARGET_PORT" min:"1" max:"65535" example:"8080" desc:"TCP port of the endpoints; its name is taken from the Service. Either this or TARGET_PORTS is needed"`
+	Port int `envconfig:"TARGET_PORT" min:"1" max:"65535" example:"8080" desc:"TCP port of the endpoints, named as in the Service; this or TARGET_PORTS is needed"`
 	// Ports are empty when Port is given.
-	Ports []string `envconfig:"TARGET_PORTS" format:"port" example:"http=8080,dns=53/UDP" desc:"several ports, as name=port[/protocol] separated by commas, with the names of the Service's ports; protocols are TCP, UDP and SCTP"`
+	Ports []string `envconfig:"TARGET_PORTS" format:"port" example:"http=8080,dns=53/UDP" desc:"several ports, as name=port[/protocol] separated by commas; protocols are TCP, UDP and SCTP"`
 	// MaxEndpointsPerSlice has the upper limit of the EndpointSlice API; its
 	// default is that of Kubernetes' own controller.
 	MaxEndpointsPerSlice int `envconfig:"MAX_ENDPOINTS_PER_SLICE" default:"100" min:"1" max:"1000" desc:"endpoints in one slice"`
@@ -175,15 +175,15 @@ type Target struct {
 type Documents struct {
 	// Dir is empty for an installation by variables. What is in it is for others to read:
 	// documents that are wrong end no program.
-	Dir string `envconfig:"DOCUMENTS_DIR" example:"/etc/endpoints/documents" desc:"folder with EndpointPools and EndpointBindings, in files that end in .yaml, .yml or .json; read again when they change. It takes the place of every variable of the source, the remote cluster, the target, the health check and the guard"`
+	Dir string `envconfig:"DOCUMENTS_DIR" example:"/etc/endpoints/documents" desc:"folder with the documents, read again when they change"`
 	// CredentialsDir has one folder for each name that pools give.
-	CredentialsDir string `envconfig:"CREDENTIALS_DIR" example:"/etc/endpoints/credentials" desc:"folder with one folder for each name in spec.credentials of the pools, which holds kubeconfig, token, username and password, ca.crt; needs documents"`
+	CredentialsDir string `envconfig:"CREDENTIALS_DIR" example:"/etc/endpoints/credentials" desc:"folder with one folder for each name in spec.credentials; needs documents"`
 	// API reads what the API server has beside what is in Dir.
-	API bool `envconfig:"DOCUMENTS_API" default:"false" desc:"read EndpointPools and EndpointBindings from the API server too, and tell there what becomes of them. It has to have the CustomResourceDefinitions. Where a file in DOCUMENTS_DIR holds a document of the same name, the file counts. Without DOCUMENTS_DIR it takes the place of the same variables"`
+	API bool `envconfig:"DOCUMENTS_API" default:"false" desc:"read the documents from the API server too, and write their status there; needs the CustomResourceDefinitions"`
 	// BoundSubnets, BoundNamespaces and BoundPorts are what pools in the API server may
 	// not go beyond.
-	BoundSubnets    []string `envconfig:"BOUNDS_SUBNETS" everything:"0.0.0.0/0,::/0" format:"subnet" example:"10.0.0.0/16" desc:"address ranges that all subnets of pools in the API server must be inside; needed with DOCUMENTS_API=true"`
-	BoundNamespaces []string `envconfig:"BOUNDS_NAMESPACES" everything:"*" format:"namespace" example:"shop,blog" desc:"namespaces that pools in the API server may allow, and whose bindings in the API server count; * is every namespace; needed with DOCUMENTS_API=true"`
+	BoundSubnets    []string `envconfig:"BOUNDS_SUBNETS" everything:"0.0.0.0/0,::/0" format:"subnet" example:"10.0.0.0/16" desc:"address ranges that contain all subnets of pools in the API server; needed with DOCUMENTS_API=true"`
+	BoundNamespaces []string `envconfig:"BOUNDS_NAMESPACES" everything:"*" format:"namespace" example:"shop,blog" desc:"namespaces that objects may fill; * is every namespace; needed with DOCUMENTS_API=true"`
 	BoundPorts      []string `envconfig:"BOUNDS_PORTS" everything:"1-65535" format:"port-range" example:"30080,31000-31999" desc:"ports that pools in the API server may allow, as numbers and ranges; needed with DOCUMENTS_API=true"`
 }
 

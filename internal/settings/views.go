@@ -42,10 +42,10 @@ type ViewsStream struct {
 	MetricsAddress netip.AddrPort `envconfig:"METRICS_ADDRESS" default:"127.0.0.1:8083" desc:"IP address and port of /livez, /readyz and /metrics; port 0 takes any free one"`
 	Certificate    string         `envconfig:"VIEWS_TLS_CERT_FILE" fallback:"no TLS" desc:"file with the certificate of the server, read again at each handshake"`
 	Key            string         `envconfig:"VIEWS_TLS_KEY_FILE" desc:"file with its key"`
-	ClientCA       string         `envconfig:"VIEWS_CLIENT_CA_FILE" fallback:"no client certificates" desc:"file with the authority of clients' certificates, read again when it changes, for open connections too; a certificate names its client by one URI SAN, spiffe://VIEWS_TRUST_DOMAIN/ns/NAMESPACE/client/NAME"`
+	ClientCA       string         `envconfig:"VIEWS_CLIENT_CA_FILE" fallback:"no client certificates" desc:"file with the authority of clients' certificates, read again when it changes; the URI SAN names the client"`
 	TrustDomain    string         `envconfig:"VIEWS_TRUST_DOMAIN" default:"cluster.local" format:"dns-subdomain" desc:"trust domain of the clients' certificates; one of another trust domain is refused"`
-	Identities     string         `envconfig:"VIEWS_IDENTITIES_FILE" fallback:"everything, on a loopback address only" desc:"YAML file that says which client may see which namespaces, read again when it changes; a client that is not in it sees nothing"`
-	MostClients    int            `envconfig:"VIEWS_MAX_CLIENTS" default:"500" min:"1" max:"10000" desc:"streams that may be open at a time; at most a quarter of the file descriptors that the process may have"`
+	Identities     string         `envconfig:"VIEWS_IDENTITIES_FILE" fallback:"everything, on a loopback address only" desc:"YAML file with the namespaces that each client may see, read again when it changes"`
+	MostClients    int            `envconfig:"VIEWS_MAX_CLIENTS" default:"500" min:"1" max:"10000" desc:"streams that may be open at once; at most a quarter of the file descriptors of the process"`
 	MostOfOne      int            `envconfig:"VIEWS_MAX_CLIENTS_PER_IDENTITY" default:"50" min:"1" max:"10000" desc:"streams of one client that may be open at a time"`
 }
 
@@ -112,25 +112,25 @@ func (v Views) Warnings() []Mistake { return slices.Clone(v.warnings) }
 
 // ViewsXDS is how Envoy and clients of gRPC are served.
 type ViewsXDS struct {
-	Address     netip.AddrPort `envconfig:"XDS_ADDRESS" fallback:"off" desc:"IP address and port of xDS; port 0 takes any free one; certificates and authority are those of VIEWS_TLS_CERT_FILE, VIEWS_TLS_KEY_FILE and VIEWS_CLIENT_CA_FILE, and every client has to show a certificate" example:"0.0.0.0:18000"`
+	Address     netip.AddrPort `envconfig:"XDS_ADDRESS" fallback:"off" desc:"IP address and port of xDS; port 0 takes any free one" example:"0.0.0.0:18000"`
 	Fleets      string         `envconfig:"XDS_FLEETS_FILE" fallback:"no listeners" desc:"YAML file with the listeners of fleets of Envoys, read again when it changes"`
-	Watch       bool           `envconfig:"XDS_WATCH_FLEETS" default:"false" desc:"true also reads fleets from the API server, from objects of kind Envoy; needs their definition and the rights get, list and watch of envoys.fleet.ablmnzde.github.io; a fleet that the file names, too, is that of the file"`
-	MostClients int            `envconfig:"XDS_MAX_CLIENTS" default:"1000" min:"1" max:"10000" desc:"streams that may be open at a time; at most a quarter of the file descriptors that the process may have"`
+	Watch       bool           `envconfig:"XDS_WATCH_FLEETS" default:"false" desc:"true reads fleets from objects of kind Envoy, too; needs the right to get, list and watch them"`
+	MostClients int            `envconfig:"XDS_MAX_CLIENTS" default:"1000" min:"1" max:"10000" desc:"streams that may be open at once; at most a quarter of the file descriptors of the process"`
 	MostOfOne   int            `envconfig:"XDS_MAX_CLIENTS_PER_IDENTITY" default:"250" min:"1" max:"10000" desc:"streams of one fleet or client that may be open at a time"`
 
-	Retries            int           `envconfig:"XDS_RETRIES" default:"5" min:"0" max:"20" desc:"how often a proxy tries a request again, each time at another endpoint; enough where half of the endpoints die at once. GET, HEAD, OPTIONS, PUT and DELETE are repeated whenever the answer has not begun, other methods only where the endpoint got nothing of the request"`
-	RetryGatewayErrors bool          `envconfig:"XDS_RETRY_GATEWAY_ERRORS" default:"false" desc:"true also repeats GET, HEAD, OPTIONS, PUT and DELETE that were answered with 502, 503 or 504; off because an application may mean it"`
-	BufferBytes        int           `envconfig:"XDS_RETRY_BUFFER_BYTES" default:"1048576" min:"16384" max:"67108864" desc:"how much of a request a proxy keeps to repeat it; a larger one is not repeated once it was begun"`
-	TryTimeout         time.Duration `envconfig:"XDS_TRY_TIMEOUT" default:"0s" min:"0s" max:"1h" desc:"time of one attempt, after which GET, HEAD, OPTIONS, PUT and DELETE are sent to another endpoint too; set it above the slowest answer, so that a node that lost power costs no request; 0s is no bound, because only you know how long an answer may take"`
-	RequestTimeout     time.Duration `envconfig:"XDS_REQUEST_TIMEOUT" default:"0s" min:"0s" max:"24h" desc:"time of a whole request; 0s is no bound, as with kube-proxy, where Envoy's own default cuts off at 15s"`
-	StreamIdleTimeout  time.Duration `envconfig:"XDS_STREAM_IDLE_TIMEOUT" default:"1h" min:"1s" max:"24h" desc:"time after which a request ends in which nothing is sent; Envoy's own default, 5m, cuts off quiet WebSockets and long polls"`
-	ConnectTimeout     time.Duration `envconfig:"XDS_CONNECT_TIMEOUT" default:"500ms" min:"10ms" max:"1m" desc:"time of one attempt to connect to an endpoint; short, because a silent endpoint holds up a request for so long before the next is tried"`
-	IdleTimeout        time.Duration `envconfig:"XDS_UPSTREAM_IDLE_TIMEOUT" default:"4s" min:"100ms" max:"1h" desc:"how long a proxy keeps an idle connection to an endpoint; below the idle timeout of the endpoints, because a request on a connection that the endpoint is closing is lost, for many servers 5s"`
-	EjectAfter         int           `envconfig:"XDS_EJECT_AFTER" default:"2" min:"0" max:"100" desc:"failed connections or resets in a row after which a proxy leaves out an endpoint; 0 never does; answers of the application never count"`
-	EjectionTime       time.Duration `envconfig:"XDS_EJECTION_TIME" default:"5s" min:"100ms" max:"1h" desc:"how long it leaves it out the first time, at most 30s for one that fails again and again; long enough for the health checks to take a dead endpoint out of the slices, and short for one that only restarts"`
-	MaxEjectionPercent int           `envconfig:"XDS_MAX_EJECTION_PERCENT" default:"50" min:"0" max:"100" desc:"share of the endpoints that may be left out, and at least one; with more out, the fault is probably the proxy's own network"`
-	PanicPercent       int           `envconfig:"XDS_PANIC_PERCENT" default:"50" min:"1" max:"100" desc:"share of usable endpoints, those that drain not counted, below which a proxy uses all of them; never 0, because then nothing would be used where all fail"`
-	MaxRequests        int           `envconfig:"XDS_MAX_REQUESTS" default:"1000000" min:"1" max:"1000000000" desc:"requests, connections and waiting requests that a proxy or client may have at a time for each port of a Service; Envoy's own default, 1024, refuses requests where a node dies and the others get slower"`
+	Retries            int           `envconfig:"XDS_RETRIES" default:"5" min:"0" max:"20" desc:"how often a proxy repeats a failed request, each time at another endpoint"`
+	RetryGatewayErrors bool          `envconfig:"XDS_RETRY_GATEWAY_ERRORS" default:"false" desc:"true also repeats GET, HEAD, OPTIONS, PUT and DELETE that were answered with 502, 503 or 504"`
+	BufferBytes        int           `envconfig:"XDS_RETRY_BUFFER_BYTES" default:"1048576" min:"16384" max:"67108864" desc:"bytes of a request that a proxy keeps to repeat it; larger ones are not repeated"`
+	TryTimeout         time.Duration `envconfig:"XDS_TRY_TIMEOUT" default:"0s" min:"0s" max:"1h" desc:"time of one attempt, after which another endpoint is tried; 0s is no bound"`
+	RequestTimeout     time.Duration `envconfig:"XDS_REQUEST_TIMEOUT" default:"0s" min:"0s" max:"24h" desc:"time of a whole request; 0s is no bound, as with kube-proxy"`
+	StreamIdleTimeout  time.Duration `envconfig:"XDS_STREAM_IDLE_TIMEOUT" default:"1h" min:"1s" max:"24h" desc:"time without data after which a request ends; quiet WebSockets and long polls need more"`
+	ConnectTimeout     time.Duration `envconfig:"XDS_CONNECT_TIMEOUT" default:"500ms" min:"10ms" max:"1m" desc:"time of one attempt to connect to an endpoint; a silent endpoint delays a request that long"`
+	IdleTimeout        time.Duration `envconfig:"XDS_UPSTREAM_IDLE_TIMEOUT" default:"4s" min:"100ms" max:"1h" desc:"how long a proxy keeps an idle connection; shorter than the idle timeout of the endpoints"`
+	EjectAfter         int           `envconfig:"XDS_EJECT_AFTER" default:"2" min:"0" max:"100" desc:"failed connections or resets in a row after which a proxy leaves out an endpoint; 0: never"`
+	EjectionTime       time.Duration `envconfig:"XDS_EJECTION_TIME" default:"5s" min:"100ms" max:"1h" desc:"how long a proxy leaves out an endpoint the first time; later at most 30s"`
+	MaxEjectionPercent int           `envconfig:"XDS_MAX_EJECTION_PERCENT" default:"50" min:"0" max:"100" desc:"share of the endpoints that a proxy may leave out, and at least one"`
+	PanicPercent       int           `envconfig:"XDS_PANIC_PERCENT" default:"50" min:"1" max:"100" desc:"share of usable endpoints below which a proxy uses all of them; draining ones do not count"`
+	MaxRequests        int           `envconfig:"XDS_MAX_REQUESTS" default:"1000000" min:"1" max:"1000000000" desc:"requests, connections and waiting requests of a proxy or client at once, for each Service port"`
 }
 
 // On reports whether xDS is served.
@@ -161,7 +161,7 @@ type ViewsFleet struct {
 	Server     string   `envconfig:"FLEET_XDS_SERVER" fleet:"needed" format:"host-port" desc:"HOST:PORT of XDS_ADDRESS as the Envoys reach it; a headless Service, so that they spread over the replicas; needed by fleet" example:"endpoint-views-xds.infra:18000"`
 	EnvoyImage string   `envconfig:"FLEET_ENVOY_IMAGE" fleet:"needed" format:"image" desc:"image of Envoy by its digest, for fleets without spec.image; needed by fleet" example:"envoyproxy/envoy@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`
 	Image      string   `envconfig:"FLEET_IMAGE" fleet:"needed" desc:"image of endpoint-views, which drains an Envoy that ends; needed by fleet" example:"ghcr.io/ablmnzde/ionoscloud-endpointslice-controller@sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`
-	ServeURL   string   `envconfig:"FLEET_SERVE_URL" format:"server-url" fallback:"Synced stays Unknown" desc:"address of VIEWS_ADDRESS of endpoint-views, where the operator asks what the Envoys acknowledged; of a host with several addresses each is asked" example:"https://endpoint-views-replicas.infra:8443"`
+	ServeURL   string   `envconfig:"FLEET_SERVE_URL" format:"server-url" fallback:"Synced stays Unknown" desc:"address of VIEWS_ADDRESS of endpoint-views; the operator asks each replica there what the Envoys acknowledged" example:"https://endpoint-views-replicas.infra:8443"`
 	ServeCA    string   `envconfig:"FLEET_SERVE_CA_FILE" fallback:"authorities of the system" desc:"file with the authority of its certificate, read again for each question"`
 	ServeToken string   `envconfig:"FLEET_SERVE_TOKEN_FILE" fallback:"no token" desc:"file with the operator's token, read again for each question; its identity needs the namespace \"*\""`
 	Election   bool     `envconfig:"FLEET_LEADER_ELECTION" default:"false" desc:"true lets only one of several operators act"`
