@@ -57,16 +57,20 @@ type EndpointBindingSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self.all(p, self.filter(q, q.port == p.port && (has(q.protocol) ? q.protocol : 'TCP') == (has(p.protocol) ? p.protocol : 'TCP')).size() == 1)",message="has a port and protocol twice; remove one of them"
 	Ports []BindingPort `json:"ports,omitempty"`
 	// A check of its own instead of mode, port, path, host and expected status of the
-	// pools. Intervals, timeouts and counts are always the pool's.
+	// pools.
+	//
+	// Intervals, timeouts and counts are always the pool's.
 	// +optional
 	HealthCheck *BindingHealthCheck `json:"healthCheck,omitempty"`
 	// Publish writes the slices. DryRun decides and reports, and writes none.
 	// +optional
 	// +kubebuilder:default=Publish
 	Mode BindingMode `json:"mode,omitempty"`
-	// Name of a slice that exists already and is taken over, such as web-remote, which
-	// the installation by variables made. The further slices of that name (web-remote-2,
-	// web-remote-ipv6) go with it. Needs the only pool of the binding.
+	// Name of an existing slice to take over, such as web-remote. Needs the only pool of
+	// the binding.
+	//
+	// The further slices of that name (web-remote-2, web-remote-ipv6) go with it. The
+	// installation by variables made them.
 	// +optional
 	// +kubebuilder:validation:MaxLength=243
 	// +format=dns-subdomain
@@ -89,8 +93,8 @@ type BindingPool struct {
 	// +kubebuilder:validation:MaxLength=40
 	// +format=dns-label
 	Name string `json:"name"`
-	// Service of the remote cluster whose Pods say where endpoints are: only nodes with
-	// a ready Pod of it are published. The pool must allow its namespace.
+	// Service of the remote cluster: only nodes with a ready Pod of it are published. The
+	// pool must allow its namespace.
 	// +optional
 	RemoteService *RemoteServiceReference `json:"remoteService,omitempty"`
 }
@@ -123,8 +127,7 @@ const (
 
 // BindingPort is one port of the endpoints.
 type BindingPort struct {
-	// Name of the port in the Service. It may be left out where there is one port, and is
-	// then taken from the Service.
+	// Name of the port in the Service. Where there is one port, it may be left out.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +format=dns-label
@@ -159,15 +162,17 @@ type BindingHealthCheck struct {
 	// +format=url-path
 	// +modes=HTTP;HTTPS
 	Path string `json:"path,omitempty"`
-	// Host header of the request, without a port. Without one: the address of the
-	// endpoint. It never decides where to connect to. For HTTP and HTTPS.
+	// Host header of the request, without a port. Default: the address of the endpoint.
+	// For HTTP and HTTPS.
+	//
+	// It never decides where to connect to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +format=host
 	// +modes=HTTP;HTTPS
 	Host string `json:"host,omitempty"`
-	// HTTP statuses that pass, as numbers from 100 to 599 and ranges, separated by
-	// commas. For HTTP and HTTPS, where 200-399 is the default.
+	// HTTP statuses that pass, as numbers and ranges separated by commas. Default for HTTP
+	// and HTTPS: 200-399.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	// +format=status

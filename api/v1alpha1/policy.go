@@ -17,36 +17,42 @@ type PoolAllowance struct {
 	// +format=dns-label
 	Namespaces []string `json:"namespaces,omitempty"`
 	// Namespaces by their labels. An empty selector is refused, because it would select
-	// every namespace by accident: write {matchExpressions: [{key:
-	// kubernetes.io/metadata.name, operator: Exists}]} to allow all.
+	// every namespace by accident.
+	//
+	// To allow every namespace, write {matchExpressions: [{key:
+	// kubernetes.io/metadata.name, operator: Exists}]}.
 	// +optional
 	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector,omitempty"`
-	// Ports of the endpoints that these namespaces may publish and check: a number, or a
-	// range with both ends included. "30080", "31000-31999".
+	// Ports that these namespaces may publish and check, such as "30080" or "31000-31999".
+	//
+	// A range includes both ends.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +format=ports
 	Ports []string `json:"ports"`
-	// Namespaces of the remote cluster whose Services the bindings of these namespaces
-	// may follow by remoteService: without any, none. Needs a source with a kubeconfig:
-	// kubernetes, or ionos with a kubeconfig in the credentials.
+	// Namespaces of the remote cluster whose Services these namespaces may follow by
+	// remoteService. Without any: none.
+	//
+	// Needs a source with a kubeconfig: kubernetes, or ionos with a kubeconfig in the
+	// credentials.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
 	// +format=dns-label
 	RemoteNamespaces []string `json:"remoteNamespaces,omitempty"`
-	// How many Services of each of these namespaces the pool may back. Where several
-	// entries are for a namespace, the largest number counts.
+	// How many Services of each namespace the pool may back. With several entries the
+	// largest number counts.
 	// +optional
 	// +kubebuilder:default=100
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000
 	MaxServices *int32 `json:"maxServices,omitempty"`
-	// How many distinct checks, an address and a health check each, the bindings of each
-	// of these namespaces may cause in the pool. Checks that the pool does anyway do not
-	// count. With remoteService only nodes with a Pod count. Where several entries are for
-	// a namespace, the largest number counts.
+	// How many distinct checks the bindings of each namespace may cause in the pool.
+	//
+	// A distinct check is an address and a health check. Checks that the pool does anyway
+	// do not count. With remoteService only nodes with a Pod count. With several entries
+	// for a namespace the largest number counts.
 	// +optional
 	// +kubebuilder:default=2000
 	// +kubebuilder:validation:Minimum=1
@@ -76,15 +82,15 @@ const (
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.timeout) || !has(self.interval) || duration(self.timeout) <= duration(self.interval)",message="is longer than the interval; write at most the interval",fieldPath=".timeout"
 type PoolHealthCheck struct {
-	// How an endpoint is checked. None: not at all, every endpoint counts as passing.
-	// TCP: it accepts a connection. HTTP and HTTPS: it answers a GET with an expected
-	// status.
+	// How an endpoint is checked. TCP: connect. HTTP, HTTPS: GET. None: every endpoint
+	// counts as passing.
 	// +optional
 	// +kubebuilder:default=TCP
 	Mode HealthCheckMode `json:"mode,omitempty"`
-	// TCP port to check. Without one: the only TCP port of the Service. A port of the
-	// whole node, such as kube-proxy's 10256, costs one check for all Services of the
-	// pool, but does not notice that the port of one Service is dead.
+	// TCP port to check. Without one: the only TCP port of the Service.
+	//
+	// A port of the whole node, such as kube-proxy's 10256, costs one check for all
+	// Services of the pool. It does not notice that the port of one Service is dead.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
@@ -96,15 +102,17 @@ type PoolHealthCheck struct {
 	// +format=url-path
 	// +modes=HTTP;HTTPS
 	Path string `json:"path,omitempty"`
-	// Host header of the request, without a port. Without one: the address of the
-	// endpoint. It never decides where to connect to. For HTTP and HTTPS.
+	// Host header of the request, without a port. Default: the address of the endpoint.
+	// For HTTP and HTTPS.
+	//
+	// It never decides where to connect to.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +format=host
 	// +modes=HTTP;HTTPS
 	Host string `json:"host,omitempty"`
-	// HTTP statuses that pass, as numbers from 100 to 599 and ranges, separated by
-	// commas. For HTTP and HTTPS, where 200-399 is the default.
+	// HTTP statuses that pass, as numbers and ranges separated by commas. Default for HTTP
+	// and HTTPS: 200-399.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	// +format=status
@@ -115,8 +123,8 @@ type PoolHealthCheck struct {
 	// +kubebuilder:default="2s"
 	// +limits=100ms to 1h
 	Interval *metav1.Duration `json:"interval,omitempty"`
-	// Timeout of one check, at most the interval. Where the interval is shorter than 1s,
-	// the interval is the default.
+	// Timeout of one check, at most the interval. Default: 1s, or the interval if that is
+	// shorter.
 	// +optional
 	// +fallback=1s
 	// +limits=10ms to 1h
@@ -133,8 +141,8 @@ type PoolHealthCheck struct {
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=1000
 	Fall *int32 `json:"fall,omitempty"`
-	// Hold one idle TCP connection to each endpoint; when it is lost the endpoint is
-	// checked at once. Wrong for servers that handle one connection at a time.
+	// Hold one idle connection per endpoint; its loss starts a check. Wrong for servers
+	// that handle one connection at a time.
 	// +optional
 	// +kubebuilder:default=false
 	HoldConnection *bool `json:"holdConnection,omitempty"`
@@ -155,23 +163,29 @@ type PoolHealthCheck struct {
 
 // PoolGuard is how much may be taken away.
 type PoolGuard struct {
-	// Percentage of the endpoints that may leave at a time. An inventory that takes more
-	// away is rejected, and what it leaves out is kept. One endpoint may always leave.
+	// Percentage of the endpoints that one inventory may remove, and at least one
+	// endpoint. More rejects the inventory.
+	//
+	// The endpoints that a rejected inventory leaves out stay.
 	// +optional
 	// +kubebuilder:default=50
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	MaxRemovalPercent *int32 `json:"maxRemovalPercent,omitempty"`
-	// Percentage of the endpoints that may be silent at once. If more are, the controller
-	// is presumed cut off, and silence takes no endpoint down.
+	// Percentage of the endpoints that may be silent at once. With more, silence takes no
+	// endpoint down.
+	//
+	// With more silent endpoints the controller is presumed cut off.
 	// +optional
 	// +kubebuilder:default=50
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=100
 	MaxSilentPercent *int32 `json:"maxSilentPercent,omitempty"`
-	// Rejected inventories in a row after which endpoints that they leave out are
-	// removed: those that were down at each, and those that as many new ones replace;
-	// with mode None all. 0 means never.
+	// Rejected inventories in a row after which endpoints that they leave out may be
+	// removed. 0 means never.
+	//
+	// Removed are endpoints that were down at each, and endpoints that as many new ones
+	// replace; with mode None all.
 	// +optional
 	// +kubebuilder:default=10
 	// +kubebuilder:validation:Minimum=0

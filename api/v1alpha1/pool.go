@@ -46,16 +46,19 @@ type EndpointPoolList struct {
 type EndpointPoolSpec struct {
 	// Where the nodes come from. Exactly one of its fields is set.
 	Source PoolSource `json:"source"`
-	// Name of the folder with the credentials of the source, below CREDENTIALS_DIR:
-	// kubeconfig, token, or username and password; ca.crt for the certificates of
-	// endpoints that are checked by HTTPS. A DNS label, never a path. Needed by the
+	// Name of the folder with the credentials, below CREDENTIALS_DIR. Needed by the
 	// sources kubernetes and ionos.
+	//
+	// The folder holds kubeconfig, token, or username and password; ca.crt for the
+	// certificates of endpoints that are checked by HTTPS. The name is a DNS label, never
+	// a path.
 	// +optional
 	// +kubebuilder:validation:MaxLength=63
 	// +format=dns-label
 	Credentials string `json:"credentials,omitempty"`
-	// Address ranges of the nodes. No address outside is ever published or checked. A
-	// range has no bits set after its prefix, has a prefix of at least /8 (IPv6: /32),
+	// Address ranges of the nodes. No address outside is ever published or checked.
+	//
+	// A range has no bits set after its prefix, has a prefix of at least /8 (IPv6: /32),
 	// and contains no loopback, link-local, multicast or cloud metadata address.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
@@ -68,7 +71,9 @@ type EndpointPoolSpec struct {
 	// +limits=100ms to 24h
 	PollInterval *metav1.Duration `json:"pollInterval,omitempty"`
 	// Which namespaces may use which ports. Without an entry no namespace may use the
-	// pool. An entry adds to the others and never takes away from them.
+	// pool.
+	//
+	// An entry adds to the others and never takes away from them.
 	// +optional
 	// +kubebuilder:validation:MaxItems=64
 	// +listType=atomic
@@ -135,8 +140,8 @@ type IONOSSource struct {
 	// +optional
 	// +format=uuid
 	ClusterID string `json:"clusterID,omitempty"`
-	// Label selector of the nodes to publish. Without one: all but control planes.
-	// Without a kubeconfig only the label endpoints.ablmnzde.github.io/node-pool is known.
+	// Label selector of the nodes. Default: all but control planes. Without a kubeconfig:
+	// only endpoints.ablmnzde.github.io/node-pool.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +format=selector
@@ -174,7 +179,7 @@ type StaticNode struct {
 
 // FileSource is a JSON inventory that something else keeps up to date.
 type FileSource struct {
-	// Path of the file, opened anew for each read.
+	// Path of the file, opened for each read.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=4096
 	Path string `json:"path"`

@@ -47,7 +47,8 @@ func parseTypes(t *testing.T) source {
 				if !ok {
 					continue
 				}
-				s.docs[named.Name.Name], s.markers[named.Name.Name] = prose(general.Doc), general.Doc.Text()
+				s.docs[named.Name.Name], _ = prose(general.Doc)
+				s.markers[named.Name.Name] = general.Doc.Text()
 				if fields, ok := named.Type.(*ast.StructType); ok {
 					s.structs[named.Name.Name] = fields
 				} else {
@@ -59,21 +60,22 @@ func parseTypes(t *testing.T) source {
 	return s
 }
 
-// prose is a comment without its markers.
-func prose(group *ast.CommentGroup) string {
+// prose is the first paragraph of a comment, without its markers, and details are the others.
+func prose(group *ast.CommentGroup) (text, details string) {
 	var lines []string
 	for line := range strings.Lines(group.Text()) {
 		if !strings.HasPrefix(line, "+") {
 			lines = append(lines, strings.TrimSpace(line))
 		}
 	}
-	return strings.TrimSpace(strings.Join(lines, " "))
+	text, details, _ = strings.Cut(strings.TrimSpace(strings.Join(lines, "\n")), "\n\n")
+	return strings.ReplaceAll(text, "\n", " "), strings.Join(strings.Fields(details), " ")
 }
 
-// field is one row of the page.
+// field is one row of the page, and a line below its table if there are details.
 type field struct {
-	path, kind, fallback, limits, meaning string
-	required                              bool
+	path, kind, fallback, limits, meaning, details string
+	required                                       bool
 }
 
 // fields lists all fields of a struct and below it.
@@ -85,7 +87,8 @@ func (s source) fields(name, path string) []field {
 			continue
 		}
 		kind, list := typeOf(f.Type)
-		row := field{path: path + tag, kind: kindOf(kind, list), meaning: prose(f.Doc)}
+		row := field{path: path + tag, kind: kindOf(kind, list)}
+		row.meaning, row.details = prose(f.Doc)
 		markers := f.Doc.Text() + s.markers[kind]
 		row.required = !strings.Contains(f.Doc.Text(), "+optional")
 		row.fallback, row.limits = marker(markers, "+kubebuilder:default=")+marker(markers, "+fallback="), limitsOf(markers)
@@ -191,9 +194,13 @@ func (s source) page() string {
 		for i, part := range []string{"spec", "status"} {
 			text.WriteString([]string{"", "\n"}[i])
 			fmt.Fprintf(&text, "### %s of %s\n\n| field | type | default | limits | meaning |\n|---|---|---|---|---|\n", strings.ToUpper(part[:1])+part[1:], kind)
+			var details strings.Builder
 			for _, f := range s.fields(kind, "") {
 				if !strings.HasPrefix(f.path, part+".") {
 					continue
+				}
+				if f.details != "" {
+					fmt.Fprintf(&details, "\n- `%s`: %s", f.path, f.details)
 				}
 				fallback := f.fallback
 				switch {
@@ -203,6 +210,9 @@ func (s source) page() string {
 					fallback = "**required**"
 				}
 				fmt.Fprintf(&text, "| `%s` | %s | %s | %s | %s |\n", f.path, f.kind, fallback, f.limits, f.meaning)
+			}
+			if details.Len() > 0 {
+				fmt.Fprintf(&text, "%s\n", details.String())
 			}
 		}
 	}
