@@ -91,7 +91,7 @@ func poolReadFamilies() []Family {
 			},
 		},
 		ofPoolsBy("pool_problem", Gauge, label[string]{"kind", []string{poolSource, poolCheck, poolDecision}},
-			"1 while the pool cannot be read (Source) or its endpoints cannot be checked (HealthCheck) as its document says, or while deciding about them fails by a defect of the program (Decision), else 0. What ran before goes on, and what was published stays.",
+			"1 while the source cannot be made (Source), the checks cannot be made (HealthCheck) or a decision fails (Decision), else 0.",
 			func(p *poolView, kind string) float64 {
 				return boolValue(map[string]bool{
 					poolSource: p.Problem != "", poolCheck: p.unchecked,
@@ -99,7 +99,7 @@ func poolReadFamilies() []Family {
 				}[kind])
 			}),
 		ofPoolsBy("source_reads_total", Counter, label[string]{"result", []string{success, failure}},
-			"Reads of the source of the pool, by result. As long as the source cannot be made, for example without its credentials, each is an error.",
+			"Reads of the source of the pool, by result. Without its credentials each read is an error.",
 			func(p *poolView, result string) uint64 {
 				if result == success {
 					return p.counts.good.Load()
@@ -115,7 +115,7 @@ func poolReadFamilies() []Family {
 			Help:   "Nodes and addresses of the newest inventory that are not eligible, by reason; absent where there are none.",
 			sample: eachPool(sampleNotEligible),
 		},
-		ofPools("source_warnings", Gauge, "What the source of the pool finds odd, such as a LAN that is public.",
+		ofPools("source_warnings", Gauge, "Warnings of the source of the pool, such as a LAN that is public.",
 			func(p *poolView) int { return len(p.Warnings) }),
 	}
 }
@@ -149,7 +149,7 @@ func poolPlacementFamilies() []Family {
 				})
 			}),
 		ofPoolsBy("placement_problem", Gauge, label[explain.NoticeReason]{"kind", placementProblems()},
-			"1 while where the Pods of a remote Service are does not decide, because it would take too many endpoints away (PlacementRejected) or cannot be read (PlacementUnavailable), or while a Pod is on a node that the inventory does not list (UnknownNode), else 0. What passes its health check stays.",
+			"1 while a remote Service lost too many nodes (PlacementRejected), cannot be read (PlacementUnavailable) or names an unknown node (UnknownNode).",
 			func(p *poolView, kind explain.NoticeReason) float64 {
 				return boolValue(slices.ContainsFunc(p.groups, func(o *pool.Outcome) bool { return string(explain.Placement(o).Reason) == string(kind) }))
 			}),
@@ -159,7 +159,7 @@ func poolPlacementFamilies() []Family {
 // poolReplicaFamilies tell what other replicas reach.
 func poolReplicaFamilies() []Family {
 	return []Family{
-		ofPools("endpoints_reached_elsewhere", Gauge, "Endpoints of the pool that stay ready although this replica gets no connection, because another replica connects to them. One counts for each health check.",
+		ofPools("endpoints_reached_elsewhere", Gauge, "Endpoints of the pool that only another replica can connect to; they stay ready. One counts for each health check.",
 			func(p *poolView) int { return p.sum(func(o *pool.Outcome) int { return o.Verdict.Elsewhere }) }),
 	}
 }
@@ -169,7 +169,7 @@ func poolRemovalFamilies() []Family {
 	return []Family{
 		ofPools("rejected_inventories", Gauge, "Scheduled inventories of the pool in a row that were rejected, because they would take too many endpoints away.",
 			func(p *poolView) int { return p.most(func(o *pool.Outcome) int { return o.Verdict.Memory.Rejected() }) }),
-		ofPools("removals_pending", Gauge, "Endpoints of the pool that further rejected inventories will remove; where it has several health checks, the most that one of them says.",
+		ofPools("removals_pending", Gauge, "Endpoints of the pool that further rejected inventories will remove; of several health checks, the largest number.",
 			func(p *poolView) int { return p.most(func(o *pool.Outcome) int { return o.Verdict.Removal.Endpoints }) }),
 		ofPools("removals_pending_inventories", Gauge, "Scheduled rejected inventories after which the first endpoint is removed, at the earliest; 0 if none will be.",
 			func(p *poolView) int {
@@ -190,7 +190,7 @@ func poolRemovalFamilies() []Family {
 func poolEndpointFamilies() []Family {
 	return []Family{
 		ofPoolsBy("health_check_groups", Gauge, label[guard.Mode]{"mode", modes()},
-			"Health checks of the pool that its Services use, by the mode that the guard is in; a health check is a mode, a port and a path.",
+			"Health checks (mode, port and path) of the pool that its Services use, by the mode of the guard.",
 			func(p *poolView, mode guard.Mode) int {
 				return count(p.groups, func(o **pool.Outcome) bool { return (*o).Verdict.Mode == mode })
 			}),
@@ -207,7 +207,7 @@ func poolEndpointFamilies() []Family {
 		ofPoolsBy("health_checks_total", Counter, label[inventory.Outcome]{"outcome", outcomes()},
 			"Health checks of the pool, by outcome; one that several pools share counts for one of them.",
 			func(p *poolView, outcome inventory.Outcome) uint64 { return p.counts.probes[outcome].Load() }),
-		ofPools("endpoints_unchecked", Gauge, "Endpoints of the pool that are not checked: for longer than `spec.healthCheck.fall` intervals this machine could not carry out the checks, or there are as many checks as there may be (20,000).",
+		ofPools("endpoints_unchecked", Gauge, "Endpoints of the pool that are not checked: this machine cannot carry out the checks, or there are more than 20,000.",
 			func(p *poolView) int {
 				return p.sum(func(o *pool.Outcome) int { return o.Verdict.Unchecked + o.Refused })
 			}),
@@ -224,11 +224,11 @@ func poolHeldFamilies() []Family {
 		ofPools("connections_wanted", Gauge, "Endpoints of the pool to which an idle connection is to be held.",
 			func(p *poolView) int { return p.sum(func(o *pool.Outcome) int { return o.Held.Wanted }) }),
 		ofPoolsBy("connections_lost_total", Counter, label[health.AlarmKind]{"kind", health.AlarmKinds()},
-			"Held connections of the pool that were lost, by kind. Each has its endpoint checked at once.",
+			"Held connections of the pool that were lost, by kind. Each loss starts a check.",
 			func(p *poolView, kind health.AlarmKind) uint64 { return p.counts.alarms[kind].Load() }),
-		ofPools("connections_lost_ignored_total", Counter, "Those that were lost together with so many others that nothing was checked at once.",
+		ofPools("connections_lost_ignored_total", Counter, "Held connections that were lost together with so many others that no check was started.",
 			func(p *poolView) uint64 { return p.counts.ignored.Load() }),
-		ofPools("connections_lost_confirmed_total", Counter, "Those after which a health check failed.",
+		ofPools("connections_lost_confirmed_total", Counter, "Lost connections after which a health check failed.",
 			func(p *poolView) uint64 { return p.counts.confirmed.Load() }),
 	}
 }
@@ -253,7 +253,7 @@ func poolAccessFamilies() []Family {
 	return []Family{
 		{
 			Name: prefix + "source_rate_limit_remaining", Type: Gauge, Labels: poolLabels(),
-			Help: "Requests that the IONOS Cloud still allowed in its last answer to the pool; absent if it did not say. Pools of one account share the limit.",
+			Help: "Requests that the IONOS Cloud still allowed in its last answer to the pool; absent if it did not say.",
 			sample: eachPool(func(p *poolView, emit emit) {
 				if limit := p.counts.reached().RateLimit; limit != nil {
 					if remaining, known := limit(); known {
@@ -263,10 +263,10 @@ func poolAccessFamilies() []Family {
 			}),
 		},
 		credentials("credential_expiry_timestamp_seconds",
-			"Unix time at which a credential of the pool expires: the token of the IONOS Cloud that it used last (token), or the token or client certificate for its remote cluster, whichever is sooner (kubeconfig); absent if that is not known.",
+			"Unix time at which a credential of the pool expires: the IONOS Cloud token, or the kubeconfig; absent if unknown.",
 			Credential.expiry),
 		credentials("credential_lifetime_seconds",
-			"Seconds for which that credential is valid in all; +Inf if it does not say, as the token of the IONOS Cloud never does; absent if its expiry is not known.",
+			"Seconds for which that credential is valid in all; +Inf if it does not say, absent if its expiry is unknown.",
 			Credential.lifetime),
 	}
 }

@@ -22,7 +22,7 @@ func processFamilies() []Family {
 		one("loop_age_seconds", Gauge, "Seconds since the loop last ran; 0 on a standby.",
 			func(m snapshot) float64 { return m.LoopAge().Seconds() }),
 		each("events_total", Counter, label[string]{"result", []string{"delivered", "dropped", failure}},
-			"Events on the Service, by result: accepted by the API server (delivered), not sent because too many were waiting (dropped), or refused or lost (error).",
+			"Events on the Service: accepted (delivered), not sent because too many waited (dropped), refused or lost (error).",
 			func(m snapshot, result string) uint64 {
 				events := m.Events()
 				return map[string]uint64{"delivered": events.Delivered, "dropped": events.Dropped, failure: events.Failed}[result]
@@ -41,10 +41,10 @@ func credentialFamilies() []Family {
 	}
 	return []Family{
 		local("local_credential_expiry_timestamp_seconds",
-			"Unix time at which the token or client certificate of KUBECONFIG, or of the Pod's ServiceAccount, that is in use expires, whichever is sooner; absent if that is not known.",
+			"Unix time at which the token or client certificate of KUBECONFIG or of the ServiceAccount expires, the sooner one; absent if unknown.",
 			Credential.expiry),
 		local("local_credential_lifetime_seconds",
-			"Seconds for which that token or client certificate is valid in all, from its issue to its expiry; +Inf if it does not say, absent if its expiry is not known.",
+			"Seconds for which that token or client certificate is valid in all; +Inf if it does not say, absent if unknown.",
 			Credential.lifetime),
 	}
 }
@@ -73,7 +73,7 @@ func documentFamilies() []Family {
 			func(m snapshot) uint64 { return m.plans }),
 		{
 			Name: prefix + "documents", Type: Gauge, Labels: []Label{{Name: "kind", Values: kinds}, {Name: "state", Values: states}},
-			Help: "Documents, by state: their newest version is in effect (current), the last good one is because the newest is wrong or cannot be read (kept), or none is (unusable).",
+			Help: "Documents by state: newest version in effect (current), last good version in effect (kept), no version in effect (unusable).",
 			sample: func(m snapshot, emit emit) {
 				for _, kind := range kinds {
 					for _, state := range states {
@@ -88,7 +88,7 @@ func documentFamilies() []Family {
 			func(m snapshot) uint64 { return m.Documents.Generation }),
 		one("documents_last_good_timestamp_seconds", Gauge, "Unix time at which all documents were last read without a mistake; 0 if they never were.",
 			func(m snapshot) float64 { return unix(m.sound) }),
-		one("statuses_refused", Gauge, "Objects in the API server whose status is refused, so that it says what was true before; 0 at a standby.",
+		one("statuses_refused", Gauge, "Objects in the API server whose new status the API server refuses; 0 at a standby.",
 			func(m snapshot) int { return m.UnwrittenStatuses() }),
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
@@ -34,15 +35,46 @@ func reference() string {
 
 # Metrics
 
-They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMetrics. The values of each label are a closed list, except for the names of pools and Services; no metric names a node or an address. A value that can occur is there from the start, with 0, unless its meaning says otherwise; the series of a pool or a Service begin when documents and Services were first read.
+They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMetrics. The values of each label are a closed list, except for the names of pools and Services; no metric names a node or an address. A value that can occur is there from the start, with 0, unless its meaning says otherwise. The series of a pool or a Service begin when documents and Services were first read. Up to 1,000 Services have series of their own. Where there are more, those with a problem have them, at most 1,000.
 
-Where variables set up the only pool, it is called ` + "`remote`. The settings in the table are those of its document; `config show -o documents`" + ` prints it.
+Where variables set up the only pool, it is called ` + "`remote`. The settings in the tables are those of its document; `config show -o documents`" + ` prints it.
 
 `)
-	b.WriteString("| metric | type | labels | meaning | to begin with |\n|---|---|---|---|---|\n")
+	b.WriteString("| metric | type | labels | meaning |\n|---|---|---|---|\n")
+	for _, f := range metrics.Families() {
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, f.Type, labels(f), f.Help)
+	}
+	b.WriteString(`
+## Queries to begin with
+
+| query | its answer |
+|---|---|
+`)
 	for _, f := range metrics.Families() {
 		begin := begins[strings.TrimPrefix(f.Name, "ionos_endpointslice_")]
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s`: %s |\n", f.Name, f.Type, labels(f), f.Help, begin.query, begin.advice)
+		fmt.Fprintf(&b, "| `%s` | %s |\n", begin.query, begin.advice)
+	}
+	b.WriteString(`
+## Values of the labels
+
+Where the same label has other values in several metrics, the first column names the metric.
+
+| label | values |
+|---|---|
+`)
+	for _, row := range labelValues(metrics.Families()) {
+		fmt.Fprintf(&b, "| %s | %s |\n", row[0], row[1])
+	}
+	b.WriteString(`
+The credential ` + "`kubeconfig`" + ` is the token or the client certificate for the remote cluster, whichever expires sooner. The pools of one account of the IONOS Cloud share its rate limit.
+
+## States of a Service
+
+| state | means |
+|---|---|
+`)
+	for _, s := range []assign.State{assign.Active, assign.Leaving, assign.Draining, assign.Kept, assign.Emptied} {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", s, states[s])
 	}
 	b.WriteString(`
 ## Problems of a Service
@@ -67,17 +99,58 @@ sum by (instance, job) (ionos_endpointslice_endpoints{state="ready"}) == 0 and o
 	return b.String()
 }
 
-// labels describes the labels of a family and their values.
+// labels names the labels of a family.
 func labels(f metrics.Family) string {
 	words := make([]string, len(f.Labels))
 	for i, l := range f.Labels {
-		note := l.Note
-		if note == "" {
-			note = "`" + strings.Join(l.Values, "`, `") + "`"
-		}
-		words[i] = "`" + l.Name + "`: " + note
+		words[i] = "`" + l.Name + "`"
 	}
-	return strings.Join(words, "; ")
+	return strings.Join(words, ", ")
+}
+
+// labelValues describes the values of each label, once for all families that have the same.
+func labelValues(families []metrics.Family) (rows [][2]string) {
+	described := map[string][]string{} // of a label, every description
+	first := map[[2]string]string{}    // of a label and a description, the first family
+	var names []string
+	for _, f := range families {
+		for _, l := range f.Labels {
+			note := l.Note
+			switch {
+			case note != "":
+			case len(l.Values) > 10:
+				note = "one of the [problems](#problems-of-a-service)"
+			default:
+				note = "`" + strings.Join(l.Values, "`, `") + "`"
+			}
+			if described[l.Name] == nil {
+				names = append(names, l.Name)
+			}
+			if !slices.Contains(described[l.Name], note) {
+				described[l.Name] = append(described[l.Name], note)
+				first[[2]string{l.Name, note}] = f.Name
+			}
+		}
+	}
+	for _, name := range names {
+		for _, note := range described[name] {
+			label := "`" + name + "`"
+			if len(described[name]) > 1 {
+				label += " of `" + first[[2]string{name, note}] + "`"
+			}
+			rows = append(rows, [2]string{label, note})
+		}
+	}
+	return rows
+}
+
+// states explains the states of Services.
+var states = map[assign.State]string{
+	assign.Active:   "filled as its document or annotation says",
+	assign.Leaving:  "its document or annotation is gone: it is filled until `spec.releaseAfter` is over, or others take over",
+	assign.Draining: "its endpoints drain, because others took over",
+	assign.Kept:     "too many Services vanished at once, or not everything could be read: it stays filled",
+	assign.Emptied:  "its slices are being emptied",
 }
 
 // begins has for each metric a query to begin with, and what its answer means.
@@ -106,15 +179,15 @@ var begins = map[string]struct{ query, advice string }{
 	"source_last_read_success_timestamp_seconds": {"time() - ionos_endpointslice_source_last_read_success_timestamp_seconds", "the age of what is known of the nodes of the pool"},
 	"nodes":                                     {"ionos_endpointslice_nodes", "compare it with the remote cluster"},
 	"not_eligible":                              {"ionos_endpointslice_not_eligible > 0", "why nodes of the pool are not published"},
-	"source_warnings":                           {"ionos_endpointslice_source_warnings > 0", "`check` tells them"},
+	"source_warnings":                           {"ionos_endpointslice_source_warnings > 0", "`check` prints them"},
 	"placed_nodes":                              {"ionos_endpointslice_placed_nodes", "compare it with the Pods of the remote Services"},
 	"placement_problem":                         {"ionos_endpointslice_placement_problem > 0", "`status` and the log say why; look at the remote Service, its Pods and the right to watch them"},
 	"endpoints_reached_elsewhere":               {"ionos_endpointslice_endpoints_reached_elsewhere > 0", "`status` names the replica; check the network of the node of the leader"},
-	"rejected_inventories":                      {"ionos_endpointslice_rejected_inventories > 0", "endpoints that they leave out stay as long as they pass; find out whether the source is right before `spec.guard.emptyResultThreshold` of them remove those that are down, or without health checks all"},
+	"rejected_inventories":                      {"ionos_endpointslice_rejected_inventories > 0", "endpoints that they leave out stay as long as they pass; check the source before `spec.guard.emptyResultThreshold` of them"},
 	"removals_pending":                          {"ionos_endpointslice_removals_pending > 0", "repair the source before `ionos_endpointslice_removals_pending_inventories` more of them have come"},
 	"removals_pending_inventories":              {"ionos_endpointslice_removals_pending_inventories and ionos_endpointslice_removals_pending > 0", "times `spec.pollInterval`, the time that is left"},
 	"removals_accepted_total":                   {"increase(ionos_endpointslice_removals_accepted_total[1d]) > 0", "the Event `RemovalAccepted` and the log name them; check whether these nodes are really gone"},
-	"health_check_groups":                       {`ionos_endpointslice_health_check_groups{mode!="Publish"} > 0`, "`Hold` keeps endpoints that a rejected inventory or silent health checks would take away; `FailOpen` publishes all because none passes; the log names the cause"},
+	"health_check_groups":                       {`ionos_endpointslice_health_check_groups{mode!="Publish"} > 0`, "`Hold` keeps endpoints that would leave; `FailOpen` publishes all because no endpoint passes; the log names the cause"},
 	"endpoints":                                 {`ionos_endpointslice_endpoints{state="down"} > 0`, "endpoints that get no traffic"},
 	"endpoint_changes_total":                    {`increase(ionos_endpointslice_endpoint_changes_total{state="down"}[1h])`, "how often endpoints went down in the last hour"},
 	"health_checks_total":                       {`rate(ionos_endpointslice_health_checks_total{outcome="LocalError"}[5m]) > 0`, "this machine could not carry out the checks, so they do not count; see `ionos_endpointslice_endpoints_unchecked`"},
@@ -126,11 +199,11 @@ var begins = map[string]struct{ query, advice string }{
 	"connections_lost_ignored_total":            {"increase(ionos_endpointslice_connections_lost_ignored_total[1h]) > 0", "a firewall was flushed or the network failed for a moment; the regular checks went on"},
 	"connections_lost_confirmed_total":          {"rate(ionos_endpointslice_connections_lost_confirmed_total[1h])", "crashes that were seen by the lost connection"},
 	"source_rate_limit_remaining":               {"ionos_endpointslice_source_rate_limit_remaining < 10", "raise `spec.pollInterval`, or find out what else uses the limit of the account"},
-	"credential_expiry_timestamp_seconds":       {"ionos_endpointslice_credential_expiry_timestamp_seconds - time() < 14 * 86400", "write a new one to its file (`token` or `kubeconfig` in the folder of the credentials; with variables, that of `IONOS_TOKEN_FILE` or `SECURED_KUBECONFIG`), unless something else does; it is used without a restart"},
+	"credential_expiry_timestamp_seconds":       {"ionos_endpointslice_credential_expiry_timestamp_seconds - time() < 14 * 86400", "write a new token or kubeconfig to its file; it is used without a restart"},
 	"credential_lifetime_seconds":               {"ionos_endpointslice_credential_lifetime_seconds < 2 * 86400", "something renews it; the alert waits for the last tenth of its lifetime"},
 	"source_read_duration_seconds":              {"histogram_quantile(0.99, rate(ionos_endpointslice_source_read_duration_seconds_bucket[30m]))", "keep it well below `SOURCE_TIMEOUT`"},
 	"health_check_duration_seconds":             {"histogram_quantile(0.99, rate(ionos_endpointslice_health_check_duration_seconds_bucket[10m]))", "keep it well below `HEALTH_CHECK_TIMEOUT`"},
-	"writes_total":                              {`rate(ionos_endpointslice_writes_total{result="error"}[5m]) > 0`, "the slices are not what was decided; the log names the error. A few conflicts are harmless; many mean that another client writes the slices"},
+	"writes_total":                              {`rate(ionos_endpointslice_writes_total{result="error"}[5m]) > 0`, "the log names the error; many conflicts mean that another client writes the slices"},
 	"write_duration_seconds":                    {"histogram_quantile(0.99, rate(ionos_endpointslice_write_duration_seconds_bucket[10m]))", "the local API server is slow if it stays above a second"},
 	"store_errors_total":                        {"rate(ionos_endpointslice_store_errors_total[5m]) > 0", "the local API server does not answer, or refuses"},
 	"local_credential_expiry_timestamp_seconds": {"ionos_endpointslice_local_credential_expiry_timestamp_seconds - time() < 14 * 86400", "renew it, unless something else does; the new one is used without a restart"},
@@ -145,7 +218,7 @@ var means = map[string]string{
 	"ServiceHasSelector":        "the Service has a selector, so Kubernetes manages its endpoints itself",
 	"ServiceExternalName":       "the Service is of type ExternalName, which has no endpoints",
 	"PortMismatch":              "the Service has no port that fits",
-	"Invalid":                   "its annotations, its binding or the document of its pool are not valid; what was published before stays",
+	"Invalid":                   "its annotations, its binding or the document of its pool are not valid; the published endpoints stay",
 	"PoolNotAllowed":            "its namespace may not use a pool of that name, or there is none",
 	"PortNotAllowed":            "the pool does not allow its namespace a port",
 	"RemoteNamespaceNotAllowed": "the pool does not let its namespace follow Services of that remote namespace",

@@ -33,15 +33,15 @@ func problems() []string {
 func serviceFamilies() []Family {
 	return []Family{
 		each("services", Gauge, label[assign.State]{"state", []assign.State{assign.Active, assign.Leaving, assign.Draining, assign.Kept, assign.Emptied}},
-			"Services that are filled, by state: as its document or annotation says (active), until `spec.releaseAfter` is over or others take over (leaving), while they drain because others did (draining), because too many vanished at once or not everything could be read (kept), or with slices that are being emptied (emptied).",
+			"Services that are filled, by state.",
 			func(m snapshot, state assign.State) int {
 				return count(m.Plan.Targets, func(t *assign.Assignment) bool { return stateOf(t) == state })
 			}),
-		each("services_with_problem", Gauge, label[string]{"kind", problems()}, "Services with a problem, by problem, whatever their number.",
+		each("services_with_problem", Gauge, label[string]{"kind", problems()}, "Services with a problem, by problem.",
 			func(m snapshot, kind string) int { return m.problems[kind] }),
-		one("services_unlisted", Gauge, "Services without series of their own. Up to 1,000 Services each has some; where there are more, those with a problem have, at most 1,000.",
+		one("services_unlisted", Gauge, "Services without series of their own, because there are more than 1,000.",
 			func(m snapshot) int { return m.unlisted }),
-		one("services_without_pool", Gauge, "Services with slices of a pool that no document describes; the slices stay as they are, and nothing checks their endpoints.",
+		one("services_without_pool", Gauge, "Services with slices of a pool that no document describes. Their endpoints stay and are not checked.",
 			func(m snapshot) int { return len(m.Plan.Lost) }),
 	}
 }
@@ -85,7 +85,7 @@ func targetFamilies() []Family {
 	return []Family{
 		ofServices("service_endpoints", "Endpoints in the slices of the Service, in every state.",
 			func(t *targetView) int { return t.published }),
-		ofServices("service_ready_endpoints", "Those of them that are ready.",
+		ofServices("service_ready_endpoints", "Ready endpoints in the slices of the Service.",
 			func(t *targetView) int { return t.ready }),
 		ofServices("service_pending_slices", "Slices of the Service that still differ from what was decided; in a dry run, those that it does not write.",
 			func(t *targetView) int { return t.pending }),

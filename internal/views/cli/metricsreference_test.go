@@ -18,11 +18,20 @@ func reference() string {
 
 They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMetrics. No metric names a Service, an address or a client. Every replica serves, so every replica has figures of its own.
 
-| metric | type | labels | meaning | to begin with |
-|---|---|---|---|---|
+| metric | type | labels | meaning |
+|---|---|---|---|
 `)
 	for _, f := range cli.MetricFamilies() {
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | `%s`: %s |\n", f.Name, f.Type, describe(f), f.Help, f.Use, f.Advice)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, f.Type, describe(f), f.Help)
+	}
+	b.WriteString(`
+## Queries to begin with
+
+| query | its answer |
+|---|---|
+`)
+	for _, f := range cli.MetricFamilies() {
+		fmt.Fprintf(&b, "| `%s` | %s |\n", f.Use, f.Advice)
 	}
 	b.WriteString(`
 ` + "`endpoint_views_requests_denied_total` and `endpoint_views_api_requests_total`" + ` have a value for each status that there was since the start. Go and the process report themselves in addition: ` + "`go_*`, `process_*`" + ` (memory, goroutines, processor time, open files).
