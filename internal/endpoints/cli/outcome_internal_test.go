@@ -22,27 +22,27 @@ type OutcomeDoc struct {
 // Outcomes lists every outcome, sorted by exit status.
 func Outcomes() []OutcomeDoc {
 	return []OutcomeDoc{
-		{Unchanged, ExitOK, "The slices were right already, and an endpoint is ready.", "Nothing was written.", "Nothing to do."},
-		{Written, ExitOK, "The slices differed.", "All differences were written, and an endpoint is ready.", "Nothing to do."},
-		{WouldWrite, ExitOK, "The slices differ, and this is a dry run.", "Nothing was written. An endpoint would be ready.", "Run it without `--dry-run` and `DRY_RUN` to write. `diff` shows the differences."},
-		{FailingOpen, ExitDifferent, "No endpoint passes its health check, and `HEALTH_CHECK_FAIL_OPEN` is `true`.", "The present endpoints were written as ready, without a check that passed.", "Find out why every check fails: the workload, its port, the setting of the check, or the network from this machine."},
-		{OnlyLeavingPass, ExitDifferent, "No endpoint of the inventory passes its health check, but endpoints that leave do.", "The leaving endpoints that pass were written as ready, all other differences as well.", "Find out why the endpoints of the inventory do not pass, before the leaving nodes are switched off."},
-		{NoEndpointReady, ExitDifferent, "Nodes are eligible, but no endpoint is ready.", "The differences were written. The Service has no endpoint that is ready.", "Look up the reason that the message names in [reasons](reasons.md)."},
-		{NoEligibleNode, ExitDifferent, "The source lists nodes, but the filter leaves all of them out, and no slice publishes an endpoint.", "There is nothing to publish.", "Look up the reason that the message names in [reasons](reasons.md)."},
-		{NoNode, ExitDifferent, "The source lists no node, and no slice publishes an endpoint.", "There is nothing to publish.", "Check what the source reads."},
-		{NotGranted, ExitDifferent, "With `DOCUMENTS_DIR`: a Service asks for a pool or a port that it may not use, a limit is reached, or slices are of a pool that no document describes.", "Nothing new is published for it; what it had stays. All others were filled.", "Do what the message says; [many Services](../how-to/many-services.md) says who may use what."},
+		{Unchanged, ExitOK, "The slices were right already, and an endpoint is ready.", "No slice was written.", "No action."},
+		{Written, ExitOK, "The slices differed.", "All differences were written, and an endpoint is ready.", "No action."},
+		{WouldWrite, ExitOK, "The slices differ, and this is a dry run.", "No slice was written.", "Run it without `--dry-run` and `DRY_RUN` to write."},
+		{FailingOpen, ExitDifferent, "No endpoint passes, and `HEALTH_CHECK_FAIL_OPEN` is `true`.", "The endpoints were written as ready.", "Check the workload, its port and the network."},
+		{OnlyLeavingPass, ExitDifferent, "Only leaving endpoints pass their health check.", "They were written as ready.", "Find the cause before the leaving nodes are switched off."},
+		{NoEndpointReady, ExitDifferent, "Nodes are eligible, but no endpoint is ready.", "The differences were written.", "Look up the reason that the message names in [reasons](reasons.md)."},
+		{NoEligibleNode, ExitDifferent, "No node of the source is eligible, and no slice publishes an endpoint.", "No endpoint is published.", "Look up its [reason](reasons.md)."},
+		{NoNode, ExitDifferent, "The source lists no node, and no slice publishes an endpoint.", "No endpoint is published.", "Check what the source reads."},
+		{NotGranted, ExitDifferent, "A Service may not use its pool or port, is over a limit, or lacks a pool.", "Its endpoints stay.", "Follow the message."},
 		{Stopped, ExitDifferent, "A signal came before the run was done.", "A write that had begun was finished; others were not tried.", "Run it again."},
-		{Misused, ExitUsage, "The command line or the configuration is wrong.", "Nothing was read, checked or written.", "Correct what the message names; `config validate` lists every mistake."},
-		{DocumentInvalid, ExitUsage, "With `DOCUMENTS_DIR`: a document is wrong, or cannot be read.", "What the document published before stays. The other documents were carried out.", "Correct what the message names; `config validate` lists every mistake."},
-		{SourceFailed, ExitSource, "The source could not be read completely.", "Nothing of its pool was written.", "Correct the cause that the message names. The slices stay as they are."},
-		{StoreFailed, ExitStore, "The slices could not be loaded, or one could not be written.", "If they could not be loaded, nothing was written. If one could not be written, the others were.", "Correct the cause that the message names, and run it again."},
-		{Conflict, ExitStore, "At every attempt another program changed the slice between reading and writing.", "That slice is as the other program left it.", "Find the other program in the `managedFields` of the slice, stop it, and run again."},
-		{ServiceProblem, ExitStore, "The Service cannot be filled: it is missing, being deleted, has a selector, is of type ExternalName, or has no port that fits.", "No slice was created. Existing slices were kept up to date, unless the Service is gone.", "Correct the Service as the message says, and run it again."},
-		{InventoryRejected, ExitRefused, "The inventory would remove more endpoints than one inventory may.", "The endpoints that it leaves out are kept. All other differences were written.", "Check the source. A single run has no memory and rejects such an inventory each time; only the daemon counts them, towards `EMPTY_RESULT_THRESHOLD`. If the removal is meant and the message names `MAX_REMOVAL_PERCENT`, raise it for this run."},
-		{ChecksSilent, ExitRefused, "So many endpoints do not answer at once that this machine is probably cut off from them.", "Endpoints that do not answer are kept ready. All other differences were written.", "Check the network between this machine and the endpoints, and run it again."},
-		{ServicesKept, ExitRefused, "With `DOCUMENTS_DIR`: so many Services lost their binding, annotation or pool at once that this may be a mistake, or not everything could be read.", "Their endpoints are checked and stay published. All others were filled.", "Bring the documents back. If the removal is meant, do what the message says."},
-		{LeaseNotHeld, ExitLeaseLost, "With `LEADER_ELECTION=true`: the lease was lost during the run, or a signal came before the lease was free.", "Nothing was written after the lease was lost.", "Run it again when the replica that holds the lease has ended, or leave the work to that replica."},
-		{TimedOut, ExitTimeout, "The run was not done within `--timeout`. With `LEADER_ELECTION=true` waiting for the lease counts.", "What was written until then stays; the message says what was not done.", "Give it more time with `--timeout`."},
+		{Misused, ExitUsage, "The command line or the configuration is wrong.", "The run did not begin.", "Correct it; `config validate` lists every mistake."},
+		{DocumentInvalid, ExitUsage, "A document is wrong, or cannot be read.", "The others were carried out; its endpoints stay.", "Correct it; `config validate` lists every mistake."},
+		{SourceFailed, ExitSource, "The source could not be read completely.", "No slice of its pool was written.", "Correct the cause that the message names."},
+		{StoreFailed, ExitStore, "Loading or writing slices failed.", "After a failed load no slice was written. A failed write stops no other write.", "Correct the cause."},
+		{Conflict, ExitStore, "Another program changed the slice at every attempt.", "The slice is as that program left it.", "Find that program in `managedFields`; stop it."},
+		{ServiceProblem, ExitStore, "The Service is missing, being deleted, has a selector, is ExternalName, or has no port that fits.", "No slice was created.", "Correct it."},
+		{InventoryRejected, ExitRefused, "The inventory would remove more endpoints than one inventory may.", "The endpoints stay; all other differences were written.", "Check the source."},
+		{ChecksSilent, ExitRefused, "So many endpoints are silent that this machine is probably cut off.", "Silent endpoints stay ready.", "Check the network of this machine."},
+		{ServicesKept, ExitRefused, "Too many Services lost their documents at once, or not everything could be read.", "Their endpoints stay, checked.", "Bring the documents back."},
+		{LeaseNotHeld, ExitLeaseLost, "The lease was lost during the run, or not got before a signal.", "No slice was written after that.", "Run it again."},
+		{TimedOut, ExitTimeout, "The run was not done within `--timeout`, waiting for the lease included.", "Written slices stay.", "Give it more time."},
 	}
 }
 
@@ -73,7 +73,9 @@ The last line of the log, "run ended", has the outcome as ` + "`outcome`" + `. I
 
 Where there are several Services or pools, each has an outcome of its own, and the log has a line "not as it should be" for each whose exit status would not be 0. The run ends with that of the worst, in this order: ` + "`StoreFailed`, `Conflict`, `SourceFailed`, `ServiceProblem`, `FailingOpen`, `ChecksSilent`, `OnlyLeavingPass`, `InventoryRejected`, `ServicesKept`" + `, nothing ready, ` + "`NotGranted`, `DocumentInvalid`" + `, the rest. An error of one Service concerns that Service only.
 
-A single run is the daemon until all has settled: each source was read once, each endpoint was checked, and all that differs was written or refused. It begins a drain and does not wait for its end. Since when an endpoint drains is taken from its slice, so a later run, or the daemon, ends it.
+A single run is the daemon until all has settled: each source was read once, each endpoint was checked, and all that differs was written or refused. It begins a drain and does not wait for its end. The slice says since when an endpoint drains, so a later run, or the daemon, ends it.
+
+The message says what to do in each case. ` + "`NotGranted`, `DocumentInvalid` and `ServicesKept`" + ` exist with documents only. Where a Service has a problem, its existing slices were kept up to date, unless the Service is gone. A single run has no memory, so it rejects a shrunken inventory each time; only the daemon counts rejected inventories towards ` + "`EMPTY_RESULT_THRESHOLD`" + `. If the removal is meant and the message names ` + "`MAX_REMOVAL_PERCENT`" + `, raise it for this run.
 
 | status | outcome | when | what the run did | what to do |
 |---|---|---|---|---|

@@ -86,13 +86,13 @@ type ReasonDoc struct {
 func Reasons() []ReasonDoc {
 	return []ReasonDoc{
 		{Ready, "present and passing its health check; published ready", "nothing to do"},
-		{ReadyFailOpen, "published ready although it fails its health check, because no endpoint would be ready otherwise", "find out why every endpoint fails: the workload, its port, or the network between it and this daemon"},
-		{ReadyHeld, "published ready although a rejected inventory leaves it out, or although it is silent: so many are silent at once that this daemon is presumed cut off", "check the source, or the network of this daemon"},
-		{ReadyFailing, "published ready while it fails: fewer than HEALTH_CHECK_FALL times in a row, or until each endpoint has been checked once", "wait; look at the workload if this comes back often"},
-		{ReadyDraining, "leaving and still passing; published ready because no endpoint of the inventory has passed HEALTH_CHECK_RISE times in a row yet", "find out why the endpoints that are to replace it do not pass"},
+		{ReadyFailOpen, "published ready although it fails, because no endpoint would be ready otherwise", "check the workload, its port and the network to this daemon"},
+		{ReadyHeld, "stays ready although it is silent or a rejected inventory leaves it out", "check the source, or the network of this daemon"},
+		{ReadyFailing, "ready although it fails: fewer than HEALTH_CHECK_FALL times in a row, or at the start", "wait; look at the workload if this repeats"},
+		{ReadyDraining, "leaves, and stays ready until a new endpoint passes HEALTH_CHECK_RISE times in a row", "find out why the new endpoints do not pass"},
 		{ReadyElsewhere, "published ready although this replica gets no connection: another replica connects to it", "check the network between this replica's node and the endpoint"},
 		{Draining, "leaving and still passing; removed after DRAIN_PERIOD, once an endpoint of the inventory passes", "nothing to do"},
-		{ProbePending, "no health check has counted yet: the endpoint is new, its address moved, or this daemon could not check it", "wait for the next health check; if the message names an error of this daemon, repair that"},
+		{ProbePending, "no health check has counted yet: new endpoint, moved address, or error of this daemon", "wait; repair the error if the message names one"},
 		{ProbeRefused, "the connection of the health check was refused, reset, or closed without an answer", "start the workload on its port, or open the firewall"},
 		{ProbeTimeout, "the health check was not answered within HEALTH_CHECK_TIMEOUT", "check the node, its firewall and the private network"},
 		{ProbeUnreachable, "the network says that the address cannot be reached", "check the routes to the private network"},
@@ -108,8 +108,8 @@ func Reasons() []ReasonDoc {
 		{Excluded, "the node asks to be left out of load balancers", "remove the label node.kubernetes.io/exclude-from-external-load-balancers"},
 		{Gone, "no longer in the inventory; removed", "nothing to do"},
 		{NoPod, "no ready Pod of the remote Service is on the node; neither checked nor published", "nothing to do, or check the remote Service"},
-		{UnknownNode, "has no ready Pod, but stays while it passes: one is on a node that the inventory does not list", "let the source list every node"},
-		{PlacementRejected, "has no ready Pod, but stays while it passes: the remote Service has far fewer than before, or none", "check its selector and its Pods"},
+		{UnknownNode, "has no ready Pod, and stays while it passes, because a Pod is on an unlisted node", "let the source list every node"},
+		{PlacementRejected, "has no ready Pod, and stays while it passes: the remote Service lost too many nodes", "check its selector and its Pods"},
 	}
 }
 
