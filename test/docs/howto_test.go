@@ -58,7 +58,6 @@ var howtos = map[string]string{
 	"docs/how-to/kube-proxy-to-envoy.md": frontService,
 	"docs/how-to/fleet-fails.md":         fleetBefore,
 	"docs/how-to/rejected-resource.md":   fleetBefore,
-	"docs/how-to/remove-cleanly.md":      release,
 	"docs/how-to/security.md":            release + "echo x > token",
 	"docs/how-to/upgrade.md":             release,
 }
@@ -85,12 +84,7 @@ func TestTheBlocksOfTheHowTosWork(t *testing.T) {
 			s.must(t, given)
 			p := newPage(path, strings.ReplaceAll(read(t, path), "/etc/remote/", "remote/"))
 			s.apply(t, p)
-			s.blocks(t, p, func(done int) {
-				// The two blocks of that page are two ways.
-				if path == "docs/how-to/remove-cleanly.md" && done == 1 {
-					s.must(t, strings.TrimPrefix(release, "kubectl create namespace backends\n"))
-				}
-			})
+			s.blocks(t, p)
 		})
 	}
 }
