@@ -7,6 +7,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory/inventorytest"
 )
 
 // fleet returns the input of a decision for size endpoints that are published and
@@ -21,7 +22,7 @@ func fleet(size int) (guard.Input, guard.Inventory) {
 		})
 		health[a] = inventory.Streak{Passes: 7, Last: inventory.Result{Address: a, At: start, Outcome: inventory.Pass, Reason: inventory.Ready, Message: "connected"}}
 	}
-	in := guard.Input{Now: start, Read: &read, Health: inventory.HealthOf(health)}
+	in := guard.Input{Now: start, Read: &read, Health: inventorytest.HealthOf(health)}
 	in.Memory = guard.Decide(in, defaults()).Memory
 	in.Read = nil
 	return in, read

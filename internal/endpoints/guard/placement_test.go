@@ -123,6 +123,19 @@ func TestContract234NothingDrainsBeforeAPlacedOnePassesRiseTimes(t *testing.T) {
 	})
 }
 
+// A remote API server that was restored says what its backup says, until its controllers have
+// caught up. Where that names as many nodes it is accepted, also if most are others.
+func TestContract234ABackupThatNamesOtherNodesRemovesNothing(t *testing.T) {
+	l := following(t, eight, "a b c")
+	l.play([]step{
+		{"no Pod is where it says", func(l *lab) { l.place("d e f"); l.refuse("d d d e e e f f f"); l.wait(time.Hour); l.pass("a b c") }, "a=ready b=ready c=ready"},
+		{"over", func(l *lab) { l.place("a b c") }, "a=ready b=ready c=ready"},
+		{"one Pod is where it says", func(l *lab) { l.place("a d e"); l.refuse("d d d e e e"); l.pass("a a b c") }, "a=ready b=draining c=draining"},
+		{"for almost DRAIN_PERIOD", func(l *lab) { l.wait(30*time.Second - 1); l.pass("a b c") }, "a=ready b=draining c=draining"},
+		{"over", func(l *lab) { l.place("a b c") }, "a=ready b=ready c=ready"},
+	})
+}
+
 func TestContract234PlacedAgainItCountsAfterAPass(t *testing.T) {
 	l := following(t, eight, "a b c d")
 	l.place("a b c")

@@ -215,6 +215,7 @@ func TestContract235NothingThatPassesIsTakenAwayByAWrongPlacement(t *testing.T) 
 			"one named": f.placeFew, "none named": f.placeNone, "strays": f.strays, "inventory": f.readAll, "wrong inventory": f.readSome,
 			"round": f.round, "round again": f.round, "round once more": f.round, "clock": f.wait, "restart": f.again,
 		})
+		settles(t, func() []inventory.Member { return f.verdict.Members }, func() { f.readAs(t, f.inventory); f.round(t) })
 		clear(f.stray)
 		f.pods["a"], f.long = true, true
 		f.placeTruth(t)

@@ -211,21 +211,30 @@ func (m *machine) calm(t *rapid.T) {
 }
 
 // still lets the world be as it is, whatever it has come to, while the source says the same again
-// and again. A state may change while counts are filled, and not for ever.
+// and again.
 func (m *machine) still(t *rapid.T) {
 	t.Helper()
-	const reads, most = 40, 3
-	changes := map[netip.Addr]int{}
-	for range reads {
-		before := map[netip.Addr]inventory.State{}
-		for _, member := range m.verdict.Members {
-			before[member.Address] = member.State
-		}
+	settles(t, func() []inventory.Member { return m.verdict.Members }, func() {
 		listed := m.inventoryOf(m.names)
 		m.decide(t, &guard.Inventory{Nodes: len(listed), Candidates: listed, Scheduled: true})
 		m.batch(t)
 		m.now = m.now.Add(m.policy.Interval)
-		for _, member := range m.verdict.Members {
+	})
+}
+
+// settles repeats what changes nothing in the world. The state of an endpoint may change while
+// counts are filled, and not for ever.
+func settles(t *rapid.T, members func() []inventory.Member, repeat func()) {
+	t.Helper()
+	const times, most = 40, 10
+	changes := map[netip.Addr]int{}
+	for range times {
+		before := map[netip.Addr]inventory.State{}
+		for _, member := range members() {
+			before[member.Address] = member.State
+		}
+		repeat()
+		for _, member := range members() {
 			if before[member.Address] != member.State {
 				changes[member.Address]++
 			}
@@ -233,7 +242,7 @@ func (m *machine) still(t *rapid.T) {
 	}
 	for a, n := range changes {
 		if n > most {
-			t.Fatalf("%s changed its state %d times within %d inventories that say the same", nameOf(a), n, reads)
+			t.Fatalf("%s changed its state %d times within %d inventories that say the same", nameOf(a), n, times)
 		}
 	}
 }
