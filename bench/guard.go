@@ -8,6 +8,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory/inventorytest"
 )
 
 // DefaultPolicy is the guard's as configured by default.
@@ -47,5 +48,5 @@ func observed(fleet Fleet, now time.Time) guard.Input {
 		health[address] = streak
 	}
 	slices.SortFunc(read.Candidates, func(a, b inventory.Candidate) int { return a.Address.Compare(b.Address) })
-	return guard.Input{Now: now, Read: &read, Health: inventory.HealthOf(health)}
+	return guard.Input{Now: now, Read: &read, Health: inventorytest.HealthOf(health)}
 }

@@ -31,13 +31,6 @@ const (
 	fileWait    = 200 * time.Millisecond
 )
 
-// keepAlive finds a connection whose other end is gone within seven seconds,
-// without a request and without waking the API server. HTTP/2's own pings, which
-// client-go sends after half a minute, find a server that hangs.
-func keepAlive() net.KeepAliveConfig {
-	return net.KeepAliveConfig{Enable: true, Idle: 3 * time.Second, Interval: time.Second, Count: 4}
-}
-
 // Options are what New needs.
 type Options struct {
 	Way Way
@@ -246,7 +239,11 @@ func (c *Client) connect(config *rest.Config) (*link, error) {
 	config.NegotiatedSerializer = serializer.NewCodecFactory(scheme()).WithoutConversion()
 	dial := config.Dial
 	if dial == nil {
-		dial = (&net.Dialer{Timeout: dialTimeout, KeepAliveConfig: keepAlive()}).DialContext
+		// The kernel finds a connection whose other end is gone within seven seconds, without a
+		// request and without waking the API server. HTTP/2's own pings, which client-go sends
+		// after half a minute, find a server that hangs.
+		alive := net.KeepAliveConfig{Enable: true, Idle: 3 * time.Second, Interval: time.Second, Count: 4}
+		dial = (&net.Dialer{Timeout: dialTimeout, KeepAliveConfig: alive}).DialContext
 	}
 	config.Dial = c.connections.through(dial)
 	if config.Proxy == nil {

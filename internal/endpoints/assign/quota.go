@@ -27,10 +27,6 @@ type quota struct {
 // tenant is a namespace in a pool.
 type tenant struct{ pool, namespace string }
 
-func newQuota(checks func(Group) int) quota {
-	return quota{checks: checks, targets: map[tenant]map[Key]bool{}, own: map[tenant]map[Group]bool{}, made: map[tenant]int{}, groups: map[Group]bool{}}
-}
-
 // take counts a use, or says which limit it would exceed. Checks that the pool does for
 // all its targets count for no namespace. What a target has already is never refused:
 // a pool that got more nodes, or a lower limit, takes nothing away.

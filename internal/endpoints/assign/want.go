@@ -27,7 +27,7 @@ func (r *rules) broken(name string) bool {
 func newRules(in *Input) *rules {
 	r := &rules{
 		in: in, pools: make(map[string]*v1alpha1.EndpointPool, len(in.Pools)), services: make(map[Key]*Service, len(in.Services)),
-		slices: make(map[Key][]PublishedSlice, len(in.Published)), quota: newQuota(in.checks),
+		slices: make(map[Key][]PublishedSlice, len(in.Published)), quota: quota{checks: in.checks, targets: map[tenant]map[Key]bool{}, own: map[tenant]map[Group]bool{}, made: map[tenant]int{}, groups: map[Group]bool{}},
 	}
 	for i := range in.Pools {
 		r.pools[in.Pools[i].Name] = &in.Pools[i]

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
@@ -57,7 +58,7 @@ func remoteWay(a access, m *metrics.Metrics) kube.Access {
 // is the one that kubectl takes.
 func (p Program) localAccess(store settings.Store) kube.Way {
 	kubeconfig := store.Kubeconfig
-	if home := p.variable("HOME"); kubeconfig == "" && store.Kind == settings.StoreKubectl && home != "" {
+	if home := commandline.Variable(p.Environ, "HOME"); kubeconfig == "" && store.Kind == settings.StoreKubectl && home != "" {
 		file := filepath.Join(home, ".kube", "config")
 		if _, err := os.Stat(file); err == nil {
 			kubeconfig = file

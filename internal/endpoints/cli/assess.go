@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
@@ -72,7 +73,7 @@ func (p Program) assess(ctx context.Context, c settings.Config) (*parts, control
 	silent.Stderr = io.Discard // what is found is what the command prints
 	b, err := silent.build(c, true, readOnce(ctx))
 	if err != nil {
-		return nil, controller.Assessment{}, &exitError{ExitUsage, err}
+		return nil, controller.Assessment{}, commandline.Exit(ExitUsage, err)
 	}
 	a, err := b.server.Once(ctx, paced(func(what string, done, all int) {
 		fmt.Fprintf(p.Stderr, "Still %s: %d of %d ...\n", what, done, all)

@@ -86,9 +86,9 @@ func (p Program) printReport(form reportForm, report preflight.Report) error {
 	}
 	switch {
 	case report.Failed(preflight.ConfigurationValid):
-		return &exitError{code: ExitUsage}
+		return commandline.Exit(ExitUsage, nil)
 	case !report.OK:
-		return &exitError{code: ExitDifferent}
+		return commandline.Exit(ExitDifferent, nil)
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (p Program) preflight(ctx context.Context, c settings.Config, o preflight.O
 	if err != nil {
 		return preflight.Report{}, err
 	}
-	o.Config, o.Documents, o.InPod = c, r.set, p.variable("KUBERNETES_SERVICE_HOST") != ""
+	o.Config, o.Documents, o.InPod = c, r.set, commandline.Variable(p.Environ, "KUBERNETES_SERVICE_HOST") != ""
 	o.Source, o.Labels = r.source, r.namespaceLabels
 	o.Checker = func(pool *v1alpha1.EndpointPool, check assign.Check) func(context.Context, netip.Addr) inventory.Result {
 		return probeWith(newChecker(pool, check, r.access(pool)))

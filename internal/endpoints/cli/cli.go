@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"time"
 
@@ -17,14 +16,7 @@ import (
 )
 
 // Program is the program as its surroundings see it.
-type Program struct {
-	// Version is what version prints.
-	Version string
-	// Environ is the environment as NAME=value.
-	Environ []string
-	// Stdout takes data, Stderr messages and logs.
-	Stdout, Stderr io.Writer
-}
+type Program commandline.Program
 
 // Run carries out the command line until it is done or ctx ends, and returns the
 // exit status.
@@ -34,8 +26,8 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
 	err := root.ExecuteContext(ctx)
-	var own *exitError
-	if err != nil && (!errors.As(err, &own) || own.err != nil) {
+	var own *commandline.ExitError
+	if err != nil && (!errors.As(err, &own) || own.Err != nil) {
 		complain(p.Stderr, err)
 	}
 	return exitCode(err)
@@ -73,7 +65,7 @@ func (p Program) command() *cobra.Command {
 func (p Program) load() (settings.Config, error) {
 	c, err := environment.Load(p.Environ)
 	if err != nil {
-		return c, &exitError{ExitUsage, err}
+		return c, commandline.Exit(ExitUsage, err)
 	}
 	return c, nil
 }

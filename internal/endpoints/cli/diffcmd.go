@@ -83,13 +83,13 @@ func (p Program) diff(ctx context.Context, c settings.Config, s scope, out comma
 	}
 	if s.service != "" {
 		if _, err := b.found(a, a.At).Service(s.namespace, s.service); err != nil {
-			return &exitError{ExitDifferent, err}
+			return commandline.Exit(ExitDifferent, err)
 		}
 	}
 	a = s.of(a)
 	e := judgeAll(a, true)
 	if e.targets > 1 && s == (scope{}) {
-		return &exitError{ExitUsage, errNoScope("diff", "")}
+		return commandline.Exit(ExitUsage, errNoScope("diff", ""))
 	}
 	for _, j := range e.wrong() { // what a run would say that the differences do not
 		fmt.Fprintln(p.Stderr, e.text(j))
@@ -108,9 +108,9 @@ func (p Program) diff(ctx context.Context, c settings.Config, s scope, out comma
 	}
 	switch worst := e.worst(); {
 	case worst == StoreFailed, worst == SourceFailed:
-		return &exitError{worst.status(), errors.New("not every Service could be compared: " + e.total())}
+		return commandline.Exit(worst.status(), errors.New("not every Service could be compared: "+e.total()))
 	case len(all) > 0:
-		return &exitError{code: ExitDifferent}
+		return commandline.Exit(ExitDifferent, nil)
 	}
 	return nil
 }

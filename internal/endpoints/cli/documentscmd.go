@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/apiserver"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/environment"
@@ -69,7 +70,7 @@ func foundDocuments(ctx context.Context, c settings.Config) (string, error) {
 	}
 	set := documentsOf(ctx, c)
 	if len(set.Mistakes) > 0 {
-		return "", &exitError{ExitUsage, documents.Mistakes(set.Mistakes)}
+		return "", commandline.Exit(ExitUsage, documents.Mistakes(set.Mistakes))
 	}
 	found := ""
 	if c.Documents.Dir != "" {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
@@ -180,5 +181,5 @@ func (e *endings) err() error {
 	if !e.alone() {
 		text += " The worst: " + e.all[0].String()
 	}
-	return &exitError{worst.status(), errors.New(text)}
+	return commandline.Exit(worst.status(), errors.New(text))
 }

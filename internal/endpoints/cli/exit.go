@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube/lease"
@@ -31,30 +32,14 @@ const (
 	ExitTimeout = 124
 )
 
-// exitError is an error that knows its exit status. Its err may be nil: then
-// everything was said already.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit status %d", e.code)
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
-
 // exitCode returns the exit status that an error stands for.
 func exitCode(err error) int {
-	var own *exitError
+	var own *commandline.ExitError
 	switch {
 	case err == nil:
 		return ExitOK
 	case errors.As(err, &own):
-		return own.code
+		return own.Code
 	}
 	return outcomeOf(err).status()
 }
@@ -90,7 +75,7 @@ var errStopped = errors.New("stopped by a signal before it was done")
 // ended puts before an error why its context ended, if --timeout or a signal
 // ended it: an error that the end of a context causes is no failure.
 func ended(ctx context.Context, err error) error {
-	var own *exitError
+	var own *commandline.ExitError
 	switch {
 	case err == nil, ctx.Err() == nil, errors.As(err, &own):
 		return err

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
@@ -68,7 +69,7 @@ type nodeList struct {
 // daemon would.
 func (p Program) listNodes(ctx context.Context, c settings.Config, name string) (nodeList, error) {
 	if name != "" && !c.Documents.Used() {
-		return nodeList{}, &exitError{ExitUsage, errors.New("--pool names a pool of DOCUMENTS_DIR, which is not set: this configuration has one source, so leave --pool out")}
+		return nodeList{}, commandline.Exit(ExitUsage, errors.New("--pool names a pool of DOCUMENTS_DIR, which is not set: this configuration has one source, so leave --pool out"))
 	}
 	r, err := p.reach(ctx, c)
 	if err != nil {
@@ -76,7 +77,7 @@ func (p Program) listNodes(ctx context.Context, c settings.Config, name string) 
 	}
 	pool, err := choosePool(r.set, name)
 	if err != nil {
-		return nodeList{}, &exitError{ExitUsage, err}
+		return nodeList{}, commandline.Exit(ExitUsage, err)
 	}
 	var names naming.Names
 	about := ""
@@ -85,7 +86,7 @@ func (p Program) listNodes(ctx context.Context, c settings.Config, name string) 
 	}
 	source, err := r.source(pool)
 	if err != nil {
-		return nodeList{}, &exitError{ExitUsage, errors.New(about + names.Of(err.Error()))}
+		return nodeList{}, commandline.Exit(ExitUsage, errors.New(about+names.Of(err.Error())))
 	}
 	bound, cancel := context.WithTimeout(ctx, c.Source.Timeout)
 	defer cancel()
@@ -130,9 +131,9 @@ func (p Program) printInventory(l nodeList) error {
 	left := l.names.Of(leftOutOf(filtered.Decisions, len(l.nodes)))
 	switch {
 	case len(l.nodes) == 0:
-		return &exitError{ExitDifferent, errors.New("the source lists no node; check what the source reads")}
+		return commandline.Exit(ExitDifferent, errors.New("the source lists no node; check what the source reads"))
 	case len(filtered.Candidates) == 0:
-		return &exitError{ExitDifferent, errors.New(sentences("No node is eligible.", left, l.names.Of(remedyOf(filtered.Decisions))))}
+		return commandline.Exit(ExitDifferent, errors.New(sentences("No node is eligible.", left, l.names.Of(remedyOf(filtered.Decisions)))))
 	case left != "":
 		fmt.Fprintln(p.Stderr, left)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/page"
@@ -41,7 +42,7 @@ func (b *parts) serving(ctx context.Context, do func(context.Context) error) err
 		return err
 	}
 	if err := server.Listen(ctx); err != nil {
-		return &exitError{ExitUsage, err}
+		return commandline.Exit(ExitUsage, err)
 	}
 	_, reached := server.Addresses()
 	b.leader.listensOn(reached)

@@ -81,13 +81,13 @@ func (l *lookup) look(ctx context.Context) (view, error) {
 	}
 	v, err := l.ask(ctx, daemon{l.config})
 	var none *report.NoService
-	var usage *exitError
+	var usage *commandline.ExitError
 	instead := "The daemon knows no nodes"
 	switch {
 	case err == nil && (l.subject == "" || v.head().Decided && !v.head().StandsBy()), errors.As(err, &usage):
 		return v, err
 	case errors.As(err, &none) && l.config.Documents.Used():
-		return v, &exitError{ExitDifferent, err}
+		return v, commandline.Exit(ExitDifferent, err)
 	case ctx.Err() != nil:
 		return v, ctx.Err()
 	case l.wait && l.config.Store.Kind == settings.StoreMemory:
@@ -133,7 +133,7 @@ func (e evaluation) services(_ context.Context, s scope) (*report.Services, erro
 func (e evaluation) service(_ context.Context, s scope) (*report.Document, error) {
 	d, err := e.Service(s.namespace, s.service)
 	if err != nil {
-		return nil, &exitError{ExitDifferent, err}
+		return nil, commandline.Exit(ExitDifferent, err)
 	}
 	return d, nil
 }
@@ -152,7 +152,7 @@ func (l *lookup) ask(ctx context.Context, of answerer) (v view, err error) {
 			return v, err
 		}
 		if all.Known != 1 {
-			return v, &exitError{ExitUsage, errNoScope(l.command, l.needs)}
+			return v, commandline.Exit(ExitUsage, errNoScope(l.command, l.needs))
 		}
 		s = scope{namespace: all.Services[0].Namespace, service: all.Services[0].Service}
 	}
@@ -176,9 +176,9 @@ func (l *lookup) await(ctx context.Context) error {
 	var last view
 	for {
 		v, err := l.look(ctx)
-		var usage *exitError
+		var usage *commandline.ExitError
 		switch {
-		case errors.As(err, &usage) && usage.code == ExitUsage:
+		case errors.As(err, &usage) && usage.Code == ExitUsage:
 			return err
 		case err == nil && v.healthy():
 			return l.show(v)
@@ -207,7 +207,7 @@ func (l *lookup) show(v view) error {
 		return err
 	}
 	if !v.healthy() {
-		return &exitError{code: ExitDifferent}
+		return commandline.Exit(ExitDifferent, nil)
 	}
 	return nil
 }
@@ -221,15 +221,7 @@ type view struct {
 }
 
 // head is how the answer begins.
-func (v view) head() *report.Head {
-	switch {
-	case v.explanation != nil:
-		return &v.explanation.Head
-	case v.service != nil:
-		return &v.service.Head
-	}
-	return &v.services.Head
-}
+func (v view) head() *report.Head { return v.data().Beginning() }
 
 // healthy reports whether nothing needs attention or, of a subject, whether it is ready.
 func (v view) healthy() bool {
@@ -255,7 +247,7 @@ func (v view) progress() string {
 }
 
 // data is the view for programs.
-func (v view) data() any {
+func (v view) data() interface{ Beginning() *report.Head } {
 	switch {
 	case v.explanation != nil:
 		return v.explanation

@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	event "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/events"
@@ -78,7 +79,7 @@ func (p Program) runOrOnce(ctx context.Context, once, dryRun bool) error {
 func (p Program) serveOnce(ctx context.Context, c settings.Config, dryRun bool) error {
 	b, err := p.build(c, dryRun, readOnce(ctx))
 	if err != nil {
-		return &exitError{ExitUsage, err}
+		return commandline.Exit(ExitUsage, err)
 	}
 	b.warn()
 	return b.once(ctx)
@@ -118,7 +119,7 @@ func (b *parts) once(ctx context.Context) error {
 	if err != nil {
 		outcome := outcomeOf(err)
 		b.log.Info("run ended", "services", e.targets, "written", e.written, "outcome", string(outcome))
-		return &exitError{outcome.status(), fmt.Errorf("%w; %s", err, failed(outcome, written(a)))}
+		return commandline.Exit(outcome.status(), fmt.Errorf("%w; %s", err, failed(outcome, written(a))))
 	}
 	for _, j := range e.wrong() {
 		if !e.alone() {
@@ -160,7 +161,7 @@ func keyArgs(j ending) []any {
 func (p Program) serve(ctx context.Context, c settings.Config, dryRun bool) error {
 	b, err := p.build(c, dryRun, watched)
 	if err != nil {
-		return &exitError{ExitUsage, err}
+		return commandline.Exit(ExitUsage, err)
 	}
 	b.warn()
 	b.log.Info("starting", append(chosenBy(c), "version", b.version, "store_kind", string(c.Store.Kind), "dry_run", b.dryRun, "leader_election", b.leader.state().Enabled)...)

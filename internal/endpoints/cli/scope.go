@@ -94,5 +94,5 @@ func (s *scope) check(c settings.Config) error {
 	case s.has(assign.Key{Namespace: t.Namespace, Service: t.ServiceName}):
 		return nil
 	}
-	return &exitError{ExitUsage, fmt.Errorf("this configuration fills Service %s/%s (TARGET_NAMESPACE and TARGET_SERVICE_NAME), not %s", t.Namespace, t.ServiceName, s)}
+	return commandline.Exit(ExitUsage, fmt.Errorf("this configuration fills Service %s/%s (TARGET_NAMESPACE and TARGET_SERVICE_NAME), not %s", t.Namespace, t.ServiceName, s))
 }

@@ -130,25 +130,12 @@ func storeLine(d *report.Document) string {
 // nodeTable lists the nodes, first those that are not ready and should be.
 func nodeTable(d *report.Document, wide bool) *table {
 	nodes := slices.Clone(d.Nodes)
-	slices.SortStableFunc(nodes, func(a, b report.Node) int { return cmp.Compare(concern(a), concern(b)) })
+	slices.SortStableFunc(nodes, func(a, b report.Node) int { return cmp.Compare(a.Concern(), b.Concern()) })
 	t := newTable(wide, "NODE", "+ID", "ADDRESS", "+ZONE", "STATE", "REASON", "+SINCE", "+PROBE", "MESSAGE")
 	for _, n := range nodes {
 		t.add(n.Name, n.ID, n.Address, n.Zone, n.State, n.Reason, ageOf(d.At, n.Since), probeCell(n.HealthCheck), n.Message)
 	}
 	return t
-}
-
-// concern orders nodes: first those with a problem.
-func concern(n report.Node) int {
-	switch {
-	case n.Meant() && n.State != inventory.StateReady.String():
-		return 0
-	case n.Meant() && n.Reason != string(inventory.Ready):
-		return 1
-	case !n.Meant():
-		return 2
-	}
-	return 3
 }
 
 // probeCell is a health check in a word or two.

@@ -206,7 +206,7 @@ func New(opts Options) (*Server, error) {
 		opts.Fence = func(s writer.Store) writer.Store { return s }
 	}
 	opts.Concurrency, opts.MaxChecks = transport.SocketShare(opts.Concurrency), cmp.Or(opts.MaxChecks, 2*assign.MaxChecks)
-	lost := newLost(opts.Documents)
+	lost := &knownDocuments{Documents: opts.Documents, kinds: make(map[string]bool), asked: make(map[share]bool)}
 	opts.Documents = lost
 	s := &Server{opts: opts, lost: lost, news: make(chan struct{}, 1), start: time.Now()}
 	var setErr, probeErr, holdErr error

@@ -32,10 +32,6 @@ type share struct {
 	pool string
 }
 
-func newLost(of Documents) *knownDocuments {
-	return &knownDocuments{Documents: of, kinds: make(map[string]bool), asked: make(map[share]bool)}
-}
-
 // Set implements Documents.
 func (l *knownDocuments) Set() documents.Set {
 	set := l.Documents.Set()

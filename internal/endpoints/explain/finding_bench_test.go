@@ -10,6 +10,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory/inventorytest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
@@ -34,7 +35,7 @@ func newFleet(size int) fleet {
 	}
 	filtered := filter.Apply(nodes, filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}})
 	f := fleet{decisions: explain.ByName(filtered.Decisions)}
-	f.in = guard.Input{Now: at, Health: inventory.HealthOf(health), Read: &guard.Inventory{Nodes: size, Candidates: filtered.Candidates, Decisions: filtered.Decisions}}
+	f.in = guard.Input{Now: at, Health: inventorytest.HealthOf(health), Read: &guard.Inventory{Nodes: size, Candidates: filtered.Candidates, Decisions: filtered.Decisions}}
 	f.verdict = guard.Decide(f.in, policy())
 	f.in.Read, f.in.Memory = nil, f.verdict.Memory
 	f.verdict = guard.Decide(f.in, policy())

@@ -10,7 +10,8 @@ import "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoin
 func readyDraining(p pool, rows []row, w *world) {
 	works := someWorks(rows, w)
 	w.note(p, rows, works)
-	if works && !w.wasReadyDraining || w.open && !drainingPasses(rows) {
+	draining := func(r *row) bool { return r.next == inventory.StateDraining && r.condition == passing }
+	if works && !w.wasReadyDraining || w.open && !some(rows, draining) {
 		return
 	}
 	for i := range rows {
@@ -21,11 +22,6 @@ func readyDraining(p pool, rows []row, w *world) {
 	}
 	lasts := !w.confirmed && (w.checked() || allFail(rows, w.policy))
 	w.drainingShown = w.readyDraining && (lasts || p.drainingShown)
-}
-
-// drainingPasses reports whether anything that drains passes.
-func drainingPasses(rows []row) bool {
-	return some(rows, func(r *row) bool { return r.next == inventory.StateDraining && r.condition == passing })
 }
 
 // note notes since when nothing that works is ready although something could be.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory/inventorytest"
 )
 
 // compareAddrs lets go-cmp look at addresses.
@@ -87,7 +88,7 @@ func TestKeepForgetsWhatIsNotListed(t *testing.T) {
 	before := maps.Collect(checks.All())
 	got := health.Keep(checks, []netip.Addr{netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("10.0.0.3")})
 	two := netip.MustParseAddr("10.0.0.2")
-	want := inventory.HealthOf(map[netip.Addr]inventory.Streak{two: checks.Of(two)})
+	want := inventorytest.HealthOf(map[netip.Addr]inventory.Streak{two: checks.Of(two)})
 	if diff := cmp.Diff(want, got, compareAddrs); diff != "" {
 		t.Errorf("kept (-want +got):\n%s", diff)
 	}

@@ -26,7 +26,7 @@ type Checker struct {
 	// readers keeps the buffers of finished HTTP checks for the next ones.
 	readers sync.Pool
 	roots   roots
-	// startWall and startMono are one moment on two clocks; see steadyNow.
+	// startWall and startMono are one moment on two clocks; see judgeTLS.
 	startWall, startMono time.Time
 }
 

@@ -80,7 +80,8 @@ func (c *Checker) serverName(target netip.AddrPort) string {
 // judgeTLS judges what crypto/tls says of the backend.
 func (c *Checker) judgeTLS(tried attempt, err error) answer {
 	var invalid x509.CertificateInvalidError
-	if errors.As(err, &invalid) && invalid.Reason == x509.Expired && validAt(invalid.Cert, c.steadyNow()) {
+	steady := c.startWall.Add(time.Since(c.startMono)) // a jump of the clock must not make certificates expire
+	if errors.As(err, &invalid) && invalid.Reason == x509.Expired && validAt(invalid.Cert, steady) {
 		return localError(tried.what + ": the certificate is valid by the time since the start, but the clock of this machine has jumped; set the clock")
 	}
 	var noRoots x509.SystemRootsError
@@ -88,12 +89,6 @@ func (c *Checker) judgeTLS(tried attempt, err error) answer {
 		return localError(err.Error())
 	}
 	return refused(inventory.ProbeTLS, tried.what+": "+err.Error())
-}
-
-// steadyNow is the time of day, without the jumps of the clock since the start:
-// they must not make certificates expire.
-func (c *Checker) steadyNow() time.Time {
-	return c.startWall.Add(time.Since(c.startMono))
 }
 
 // validAt reports whether the dates of the certificate allow it at that time.

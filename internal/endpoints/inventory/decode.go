@@ -52,7 +52,7 @@ func decodeDocument(data []byte) ([]Node, error) {
 	if top.value != json.Delim('[') {
 		return nil, w.malformed(top.at, "the document is %s, must be an array of records; an inventory of no nodes is []", top.kind())
 	}
-	nodes, known := []Node{}, newIdentities()
+	nodes, known := []Node{}, &identities{ids: map[string]int{}, names: map[string]int{}, noID: map[string]int{}}
 	for w.json.More() {
 		r := recordReader{walker: w, number: len(nodes) + 1, listed: map[netip.Addr]struct{}{}}
 		if err := r.read(); err != nil {
@@ -127,10 +127,6 @@ type identities struct {
 	// ids, names and nameless hold the number of the first record with that
 	// id, with that name, and with that name and no id.
 	ids, names, noID map[string]int
-}
-
-func newIdentities() *identities {
-	return &identities{ids: map[string]int{}, names: map[string]int{}, noID: map[string]int{}}
 }
 
 // add adds the record's node, or says which record means the same node.

@@ -18,20 +18,6 @@ type Health struct {
 	streaks   []*Streak
 }
 
-// HealthOf returns the health that a map says.
-func HealthOf(streaks map[netip.Addr]Streak) Health {
-	h := Health{addresses: make([]netip.Addr, 0, len(streaks)), streaks: make([]*Streak, 0, len(streaks))}
-	for address := range streaks {
-		h.addresses = append(h.addresses, address)
-	}
-	slices.SortFunc(h.addresses, netip.Addr.Compare)
-	for _, address := range h.addresses {
-		streak := streaks[address]
-		h.streaks = append(h.streaks, &streak)
-	}
-	return h
-}
-
 // Len returns how many addresses have a streak.
 func (h Health) Len() int { return len(h.addresses) }
 

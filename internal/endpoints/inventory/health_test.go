@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory/inventorytest"
 )
 
 // drawnAddr draws from few addresses of both families.
@@ -50,7 +51,7 @@ func wantHealth(t *rapid.T, h inventory.Health, want map[netip.Addr]inventory.St
 	if !slices.IsSortedFunc(order, netip.Addr.Compare) {
 		t.Fatalf("got addresses %v, want them sorted", order)
 	}
-	if !h.Equal(inventory.HealthOf(want)) {
+	if !h.Equal(inventorytest.HealthOf(want)) {
 		t.Fatalf("got a health that is not equal to HealthOf(%v)", want)
 	}
 }
@@ -58,7 +59,7 @@ func wantHealth(t *rapid.T, h inventory.Health, want map[netip.Addr]inventory.St
 func TestHealthAnswersAsAMapWould(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		model := drawnHealth().Draw(t, "health")
-		h := inventory.HealthOf(model)
+		h := inventorytest.HealthOf(model)
 		wantHealth(t, h, model)
 		asked := rapid.SliceOf(drawnAddr()).Draw(t, "asked")
 		for _, address := range asked {
@@ -76,7 +77,7 @@ func TestHealthAnswersAsAMapWould(t *testing.T) {
 			}
 		}
 		other := drawnHealth().Draw(t, "other")
-		if got, want := h.Equal(inventory.HealthOf(other)), maps.Equal(model, other); got != want {
+		if got, want := h.Equal(inventorytest.HealthOf(other)), maps.Equal(model, other); got != want {
 			t.Fatalf("%v equal to %v: got %t, want %t", model, other, got, want)
 		}
 	})
@@ -85,7 +86,7 @@ func TestHealthAnswersAsAMapWould(t *testing.T) {
 func TestHealthFoldsResultsInTheirOrderAndLeavesItsInputAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		model := drawnHealth().Draw(t, "health")
-		h := inventory.HealthOf(model)
+		h := inventorytest.HealthOf(model)
 		want := maps.Clone(model)
 		var results []inventory.Result
 		for i, address := range rapid.SliceOf(drawnAddr()).Draw(t, "results") {
@@ -109,7 +110,7 @@ func TestHealthFoldsResultsInTheirOrderAndLeavesItsInputAlone(t *testing.T) {
 func TestHealthKeepsOnlyTheAddressesThatItIsToldAndLeavesItsInputAlone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		model := drawnHealth().Draw(t, "health")
-		h := inventory.HealthOf(model)
+		h := inventorytest.HealthOf(model)
 		addresses := rapid.SliceOf(drawnAddr()).Draw(t, "addresses")
 		if rapid.Bool().Draw(t, "sorted") {
 			slices.SortFunc(addresses, netip.Addr.Compare)
@@ -135,7 +136,7 @@ func TestHealthThatLosesNothingCostsNothingToKeep(t *testing.T) {
 		address := netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})
 		model[address], addresses = inventory.Streak{Passes: i}, append(addresses, address)
 	}
-	h := inventory.HealthOf(model)
+	h := inventorytest.HealthOf(model)
 	if got := testing.AllocsPerRun(5, func() { h.Only(addresses) }); got != 0 {
 		t.Errorf("got %.0f allocations, want none", got)
 	}

@@ -160,7 +160,7 @@ const (
 // collectors of Go and of the process come in addition.
 func Families() []Family {
 	return slices.Concat(
-		processFamilies(), documentFamilies(), serviceFamilies(), targetFamilies(), poolFamilies(),
+		processFamilies(), documentFamilies(), serviceFamilies(), targetFamilies(), poolReadFamilies(), poolPlacementFamilies(), poolReplicaFamilies(), poolRemovalFamilies(), poolEndpointFamilies(), poolHeldFamilies(), poolAccessFamilies(),
 		measuredFamilies(), credentialFamilies(), requestFamilies(),
 	)
 }

@@ -18,11 +18,6 @@ const (
 	poolDecision = "Decision"
 )
 
-// placementProblems are what may be wrong with what is known of a remote Service.
-func placementProblems() []explain.NoticeReason {
-	return []explain.NoticeReason{explain.PlacementRejected, explain.UnknownNode, explain.PlacementUnavailable}
-}
-
 // poolLabels are the label pool, and further ones.
 func poolLabels(further ...Label) []Label {
 	return append([]Label{{Name: "pool", Note: "the name of the EndpointPool; `remote` with variables"}}, further...)
@@ -70,11 +65,6 @@ func (p *poolView) most(value func(o *pool.Outcome) int) int {
 		most = max(most, value(o))
 	}
 	return most
-}
-
-// poolFamilies tell of single pools.
-func poolFamilies() []Family {
-	return slices.Concat(poolReadFamilies(), poolPlacementFamilies(), poolReplicaFamilies(), poolRemovalFamilies(), poolEndpointFamilies(), poolHeldFamilies(), poolAccessFamilies())
 }
 
 // poolReadFamilies tell which pools are in use, whether they can be, and of reads of
@@ -148,7 +138,7 @@ func poolPlacementFamilies() []Family {
 					return len(o.Placed.Newest.Ready)
 				})
 			}),
-		ofPoolsBy("placement_problem", Gauge, label[explain.NoticeReason]{"kind", placementProblems()},
+		ofPoolsBy("placement_problem", Gauge, label[explain.NoticeReason]{"kind", []explain.NoticeReason{explain.PlacementRejected, explain.UnknownNode, explain.PlacementUnavailable}},
 			"1 while a remote Service lost too many nodes (PlacementRejected), cannot be read (PlacementUnavailable) or names an unknown node (UnknownNode).",
 			func(p *poolView, kind explain.NoticeReason) float64 {
 				return boolValue(slices.ContainsFunc(p.groups, func(o *pool.Outcome) bool { return string(explain.Placement(o).Reason) == string(kind) }))

@@ -22,7 +22,7 @@ var sources embed.FS
 // templates escape what they are filled with by where it stands.
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
 	"name": nameOf, "tone": toneOf, "latency": latency, "counted": counted, "published": published, "messages": poolMessages,
-	"sign": sign, "inQuestion": inQuestion, "verdict": verdict, "look": partLook, "what": what, "changes": changes,
+	"sign": sign, "verdict": verdict, "look": partLook, "what": what, "changes": changes,
 }).ParseFS(sources, "*.html"))
 
 const htmlType = "text/html; charset=utf-8"

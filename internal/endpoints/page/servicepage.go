@@ -183,36 +183,6 @@ const (
 	maxOpen = 2
 )
 
-// rank is how urgent a node is; less is worse. The table is ordered by it.
-type rank int
-
-const (
-	notServing rank = iota
-	questioned
-	departing
-	leftOut
-	serving
-	ranks
-)
-
-// rankOf sorts a node in.
-func rankOf(n report.Node) rank {
-	switch {
-	case n.State == inventory.StateDraining.String():
-		return departing
-	case n.State == inventory.StateReady.String() && n.Reason == string(inventory.Ready):
-		return serving
-	case n.State == inventory.StateReady.String():
-		return questioned
-	case !n.Meant():
-		return leftOut
-	}
-	return notServing
-}
-
-// inQuestion reports whether a node is ready, and something is wrong.
-func inQuestion(n report.Node) bool { return rankOf(n) == questioned }
-
 // group is a part of the table, with a heading of its own.
 type group struct {
 	Title string
@@ -237,7 +207,7 @@ func verdict(n report.Node, d report.Decision) string {
 func sign(n report.Node) string {
 	switch n.State {
 	case inventory.StateReady.String():
-		if inQuestion(n) {
+		if n.Concern() == report.Questioned {
 			return "!"
 		}
 		return "✓"
@@ -249,31 +219,14 @@ func sign(n report.Node) string {
 	return "–"
 }
 
-// title names a group.
-func (r rank) title() string {
-	switch r {
-	case notServing:
-		return "Not ready"
-	case questioned:
-		return "Ready, with a problem"
-	case departing:
-		return "Leaving"
-	case leftOut:
-		return "Not eligible"
-	case serving, ranks:
-	}
-	return "Ready"
-}
-
 // groups orders the nodes by urgency, the worst first, and returns the first
 // maxRows of them as groups.
 func groups(nodes []report.Node) []group {
 	sorted := slices.Clone(nodes)
-	slices.SortStableFunc(sorted, func(a, b report.Node) int { return cmp.Compare(rankOf(a), rankOf(b)) })
-	all := make([]group, ranks)
+	slices.SortStableFunc(sorted, func(a, b report.Node) int { return cmp.Compare(a.Concern(), b.Concern()) })
+	all := []group{{Title: "Not ready"}, {Title: "Ready, with a problem"}, {Title: "Leaving"}, {Title: "Not eligible"}, {Title: "Ready"}}
 	for i, n := range sorted {
-		g := &all[rankOf(n)]
-		g.Title = rankOf(n).title()
+		g := &all[n.Concern()]
 		g.Count++
 		if i < maxRows {
 			g.Nodes = append(g.Nodes, n)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory/inventorytest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 )
 
@@ -63,7 +64,7 @@ func TestWhichResultsCallForAPass(t *testing.T) {
 				v = decided(states{2: ready}, 1)
 			}
 			waits := c.world != nil && c.world(v)
-			r := pool.NewResults(guard.Policy{Rise: 2, Fall: 3}, v, inventory.HealthOf(map[netip.Addr]inventory.Streak{address(1): c.streak, address(2): streak(9, pass)}))
+			r := pool.NewResults(guard.Policy{Rise: 2, Fall: 3}, v, inventorytest.HealthOf(map[netip.Addr]inventory.Streak{address(1): c.streak, address(2): streak(9, pass)}))
 			if waits {
 				r.Waits()
 			}
@@ -114,7 +115,7 @@ func TestPassesThatAreNotUrgentCostAFifthAtMost(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := decided(states{1: ready})
 			c.world(v)
-			r := pool.NewResults(guard.Policy{Rise: 2, Fall: 3}, v, inventory.HealthOf(map[netip.Addr]inventory.Streak{address(1): streak(-1, inventory.Refused)}))
+			r := pool.NewResults(guard.Policy{Rise: 2, Fall: 3}, v, inventorytest.HealthOf(map[netip.Addr]inventory.Streak{address(1): streak(-1, inventory.Refused)}))
 			began := time.Now()
 			ended := began.Add(took)
 			r.Passed(began, ended)

@@ -34,6 +34,9 @@ type Head struct {
 	HandedOnBy string `json:"handedOnBy,omitempty"`
 }
 
+// Beginning returns how the answer begins.
+func (h *Head) Beginning() *Head { return h }
+
 // Headline sums up an answer.
 type Headline struct {
 	Head

@@ -249,6 +249,34 @@ func countFindings(found []explain.Finding, health inventory.Health) nodeCount {
 // published ready because nothing else that passes is.
 func (n Node) Meant() bool { return meant(inventory.Reason(n.Reason)) }
 
+// Concern is how urgent a node is; less is worse. Tables are ordered by it.
+type Concern int
+
+// The concerns, the most urgent first.
+const (
+	NotServing Concern = iota
+	// Questioned: it is ready, and something is wrong.
+	Questioned
+	Departing
+	LeftOut
+	Serving
+)
+
+// Concern returns how urgent the node is.
+func (n Node) Concern() Concern {
+	switch {
+	case n.State == inventory.StateDraining.String():
+		return Departing
+	case n.State == inventory.StateReady.String() && n.Reason == string(inventory.Ready):
+		return Serving
+	case n.State == inventory.StateReady.String():
+		return Questioned
+	case !n.Meant():
+		return LeftOut
+	}
+	return NotServing
+}
+
 func meant(reason inventory.Reason) bool {
 	switch reason {
 	case inventory.NotWorker, inventory.Excluded, inventory.NoPod, inventory.Draining, inventory.Gone:

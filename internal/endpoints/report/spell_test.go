@@ -12,6 +12,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory/inventorytest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
@@ -35,7 +36,7 @@ func full(t *testing.T, spelled naming.Spelling) (report.Facts, *report.Document
 		streak.Last.Message = says
 		health[addr] = streak
 	}
-	status.Health = inventory.HealthOf(health)
+	status.Health = inventorytest.HealthOf(health)
 	for i := range status.Findings {
 		status.Findings[i].Message = says
 	}

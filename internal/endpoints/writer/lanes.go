@@ -43,11 +43,6 @@ type namespace struct {
 	unread  bool
 }
 
-// newLanes returns so many lanes without targets.
-func newLanes(all int) lanes {
-	return lanes{all: all, services: make(map[string]*service), namespaces: make(map[string]*namespace)}
-}
-
 // join returns the counts of the Service that a fill is for.
 func (l *lanes) join(f Fill) *service {
 	s := l.services[f.service()]

@@ -67,7 +67,7 @@ func newLoop(s *Set) *loop {
 	return &loop{
 		Set: s, atOnce: atOnce, fills: make(map[string]*fill),
 		takers: make(map[string]map[*Filler]bool), verdicts: make(map[string]*guard.Verdict),
-		lanes: newLanes(s.opts.Lanes), bucket: rateOf(s.opts.Rate),
+		lanes: lanes{all: s.opts.Lanes, services: make(map[string]*service), namespaces: make(map[string]*namespace)}, bucket: rateOf(s.opts.Rate),
 		writes: make(chan writing, s.opts.Lanes), written: make(chan writing, s.opts.Lanes),
 		reads: make(chan load, loaders), read: make(chan load, loaders),
 	}

@@ -155,7 +155,7 @@ func (c *Cache) changed(one *item, there, ready bool) {
 func (c *Cache) lastPorts(s *service, before *join.Service) map[portKey]*views.ServicePortView {
 	last := make(map[portKey]*views.ServicePortView)
 	for key := range s.ports {
-		if !hasPort(s.input, key.port) {
+		if s.input == nil || !slices.ContainsFunc(s.input.Ports, func(p join.Port) bool { return p.Name == key.port }) {
 			last[key] = gather(before, key.port, s.objects(key.port), key.form == gatheredReady)
 		}
 	}
@@ -188,10 +188,6 @@ func (c *Cache) rejoinPorts(s *service, before *join.Service, touched map[string
 			c.changed(one, true, true)
 		}
 	}
-}
-
-func hasPort(s *join.Service, name string) bool {
-	return s != nil && slices.ContainsFunc(s.Ports, func(p join.Port) bool { return p.Name == name })
 }
 
 // samePort reports whether a Service said the same of a port before.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/validate/content"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
@@ -77,7 +78,7 @@ func (p Program) bootstrap(b *bootstrapping) error {
 		return err
 	}
 	if err := writeFiles(b.out, files); err != nil {
-		return &exitError{exitFailed, fmt.Errorf("write the files of --out=%s; name a folder that you may make or write to: %w", b.out, err)}
+		return commandline.Exit(exitFailed, fmt.Errorf("write the files of --out=%s; name a folder that you may make or write to: %w", b.out, err))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/validate/content"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/certificates"
@@ -101,13 +102,13 @@ func objectName(flag, text string) (types.NamespacedName, error) {
 func (p Program) certificates(ctx context.Context, c settings.Views, o certificates.SecretOptions) error {
 	client, err := kube.New(kube.Options{Way: p.way(c, false), UserAgent: "endpoint-views-certificates/" + p.Version})
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return commandline.Exit(exitUsage, err)
 	}
 	defer client.Close()
 	log := p.logger(c.Log, nil)
 	o.Client, o.TrustDomain, o.Written = client, c.Stream.TrustDomain, func(name types.NamespacedName) { log.Info("written", "secret", name.String()) }
 	if err := certificates.Renew(ctx, o, time.Now()); err != nil {
-		return &exitError{exitFailed, err}
+		return commandline.Exit(exitFailed, err)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -22,14 +21,7 @@ import (
 )
 
 // Program is the program as its surroundings see it.
-type Program struct {
-	// Version is what --version prints.
-	Version string
-	// Environ is the environment as NAME=value.
-	Environ []string
-	// Stdout takes data, Stderr messages and logs.
-	Stdout, Stderr io.Writer
-}
+type Program commandline.Program
 
 // The exit statuses of the program.
 const (
@@ -39,22 +31,6 @@ const (
 	exitFailed  = 4 // the API server or the server did not answer
 )
 
-// exitError is an error that knows its exit status. Its err may be nil: then
-// everything was said already.
-type exitError struct {
-	code int
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit status %d", e.code)
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
-
 // Run carries out the command line until it is done or ctx ends, and returns the exit
 // status.
 func (p Program) Run(ctx context.Context, args []string) int {
@@ -63,15 +39,15 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	root.SetOut(p.Stdout)
 	root.SetErr(p.Stderr)
 	err := root.ExecuteContext(ctx)
-	own := &exitError{code: exitUsage, err: err}
+	own := commandline.Exit(exitUsage, err)
 	if err == nil {
 		return exitOK
 	}
 	errors.As(err, &own)
-	if own.err != nil {
+	if own.Err != nil {
 		fmt.Fprintln(p.Stderr, "endpoint-views: "+strings.TrimSpace(err.Error()))
 	}
-	return own.code
+	return own.Code
 }
 
 func (p Program) command() *cobra.Command {
@@ -99,7 +75,7 @@ func (p Program) command() *cobra.Command {
 func (p Program) load() (settings.Views, error) {
 	c, err := settings.LoadViews(p.Environ)
 	if err != nil {
-		return c, &exitError{exitUsage, err}
+		return c, commandline.Exit(exitUsage, err)
 	}
 	return c, nil
 }
@@ -122,7 +98,7 @@ func (p Program) source(c settings.Views, way kube.Way, namespaces []string) (*w
 		Selected: func(service *corev1.Service) bool { return c.Cluster.Selects(service.Annotations) },
 	})
 	if err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, commandline.Exit(exitUsage, err)
 	}
 	return source, nil
 }
@@ -130,23 +106,13 @@ func (p Program) source(c settings.Views, way kube.Way, namespaces []string) (*w
 // way is the access to the API server. A person's is that of kubectl.
 func (p Program) way(c settings.Views, person bool) kube.Way {
 	kubeconfig := c.Cluster.Kubeconfig
-	if home := p.variable("HOME"); person && kubeconfig == "" && home != "" {
+	if home := commandline.Variable(p.Environ, "HOME"); person && kubeconfig == "" && home != "" {
 		file := filepath.Join(home, ".kube", "config")
 		if _, err := os.Stat(file); err == nil {
 			kubeconfig = file
 		}
 	}
 	return kube.Access{Kubeconfig: kubeconfig, InCluster: true, Setting: "KUBECONFIG"}
-}
-
-// variable returns what the environment says of a name, empty if nothing.
-func (p Program) variable(name string) string {
-	for _, entry := range p.Environ {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
-			return value
-		}
-	}
-	return ""
 }
 
 // logger writes to standard error in the form asked for; auto is text on a terminal. What

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
 )
 
@@ -33,7 +34,7 @@ func (p Program) drainCommand() *cobra.Command {
 			}
 			o.Least = min(o.Least, o.Timeout)
 			if err := fleet.Drain(cmd.Context(), o); err != nil {
-				return &exitError{exitFailed, err}
+				return commandline.Exit(exitFailed, err)
 			}
 			return nil
 		},
@@ -54,7 +55,7 @@ func install(ctx context.Context, folder, file string) error {
 		err = fleet.AwaitFile(ctx, file)
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
-		return &exitError{exitFailed, err}
+		return commandline.Exit(exitFailed, err)
 	}
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
@@ -74,15 +75,15 @@ func (a *asking) explainAddress(ctx context.Context, text string) error {
 func (a *asking) explain(ctx context.Context, c settings.Views, address netip.Addr) error {
 	client, err := kube.Open(kube.Options{Way: a.way(c, true), UserAgent: "endpoint-views/" + a.Version})
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return commandline.Exit(exitUsage, err)
 	}
 	defer client.Close()
 	services, slices := &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}
 	if err := client.List(ctx, kube.Services(a.namespace), metav1.ListOptions{}, services); err != nil {
-		return &exitError{exitFailed, fmt.Errorf("list Services: %w", err)}
+		return commandline.Exit(exitFailed, fmt.Errorf("list Services: %w", err))
 	}
 	if err := client.List(ctx, kube.EndpointSlices(a.namespace), metav1.ListOptions{}, slices); err != nil {
-		return &exitError{exitFailed, fmt.Errorf("list EndpointSlices: %w", err)}
+		return commandline.Exit(exitFailed, fmt.Errorf("list EndpointSlices: %w", err))
 	}
 	known := make(map[join.Key]*corev1.Service)
 	for i := range services.Items {
@@ -108,7 +109,7 @@ func (a *asking) explain(ctx context.Context, c settings.Views, address netip.Ad
 	}
 	if len(having) == 0 {
 		fmt.Fprintf(a.Stdout, "%s is in no EndpointSlice %s as the first address of an endpoint. Only the first address counts.\n", address, a.where("of", a.namespace == ""))
-		return &exitError{code: exitNothing}
+		return commandline.Exit(exitNothing, nil)
 	}
 	return nil
 }

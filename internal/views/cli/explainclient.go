@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
 )
@@ -21,11 +22,11 @@ func (a *asking) explainClient(ctx context.Context, name string) error {
 	a.all = true
 	from, err := newRemote(a)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return commandline.Exit(exitUsage, err)
 	}
 	streams, err := from.streams(ctx)
 	if err != nil {
-		return &exitError{exitFailed, err}
+		return commandline.Exit(exitFailed, err)
 	}
 	found := false
 	for i := range streams {
@@ -40,7 +41,7 @@ func (a *asking) explainClient(ctx context.Context, name string) error {
 	}
 	if !found {
 		a.say("%s has no stream of a client or node %s. Each replica knows its own clients only: ask the others, too.", a.server, name)
-		return &exitError{code: exitNothing}
+		return commandline.Exit(exitNothing, nil)
 	}
 	return nil
 }

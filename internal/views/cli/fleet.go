@@ -7,6 +7,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
@@ -32,11 +33,11 @@ func (p Program) fleetCommand() *cobra.Command {
 
 func (p Program) fleet(ctx context.Context, c settings.Views) error {
 	if err := c.CheckFleet(); err != nil {
-		return &exitError{exitUsage, err}
+		return commandline.Exit(exitUsage, err)
 	}
 	access, hide, err := kube.Access{Kubeconfig: c.Cluster.Kubeconfig, InCluster: true, Setting: "KUBECONFIG"}.ForLibrary()
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return commandline.Exit(exitUsage, err)
 	}
 	log := p.logger(c.Log, hide)
 	access.UserAgent = "endpoint-views-fleet/" + p.Version
@@ -53,18 +54,18 @@ func (p Program) fleet(ctx context.Context, c settings.Views) error {
 	if c.Fleet.ServeURL != "" {
 		asked, err := fleet.NewStreams(fleet.StreamsOptions{Address: c.Fleet.ServeURL, AuthorityFile: c.Fleet.ServeCA, TokenFile: c.Fleet.ServeToken})
 		if err != nil {
-			return &exitError{exitUsage, err}
+			return commandline.Exit(exitUsage, err)
 		}
 		options.Streams = asked
 	}
 	operator, err := fleet.New(options)
 	if err != nil {
-		return &exitError{exitFailed, errors.New("cannot find out which kinds the API server has: " + hide(err.Error()))}
+		return commandline.Exit(exitFailed, errors.New("cannot find out which kinds the API server has: "+hide(err.Error())))
 	}
 	log.Info("starting", "version", p.Version, "metrics_address", options.MetricsAddress)
 	defer log.Info("stopped")
 	if err := operator.Run(ctx); err != nil {
-		return &exitError{exitFailed, errors.New(hide(err.Error()))}
+		return commandline.Exit(exitFailed, errors.New(hide(err.Error())))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/watch"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
@@ -16,7 +17,7 @@ func (p Program) fleets(c settings.Views, s *serving) (*xds.Fleets, error) {
 	if c.XDS.Fleets != "" {
 		var err error
 		if fleets, err = xds.ReadFleets(c.XDS.Fleets); err != nil {
-			return nil, &exitError{exitUsage, fmt.Errorf("XDS_FLEETS_FILE: %w", err)}
+			return nil, commandline.Exit(exitUsage, fmt.Errorf("XDS_FLEETS_FILE: %w", err))
 		}
 	}
 	if !c.XDS.Watch {
@@ -28,7 +29,7 @@ func (p Program) fleets(c settings.Views, s *serving) (*xds.Fleets, error) {
 		Way: p.way(c, false), UserAgent: "endpoint-views/" + p.Version, Namespaces: c.Cluster.Namespaces, Fleets: fleets,
 	})
 	if err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, commandline.Exit(exitUsage, err)
 	}
 	return fleets, nil
 }

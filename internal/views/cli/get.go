@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
@@ -94,7 +95,7 @@ func (a *asking) get(ctx context.Context) error {
 	if a.server != "" {
 		from, err := newRemote(a)
 		if err != nil {
-			return &exitError{exitUsage, err}
+			return commandline.Exit(exitUsage, err)
 		}
 		return a.show(ctx, from)
 	}
@@ -136,9 +137,9 @@ func (a *asking) await(ctx context.Context, views *cache.Cache, trouble func() e
 		select {
 		case <-moved:
 		case <-timer.C:
-			return &exitError{exitFailed, errors.Join(fmt.Errorf("the API server has not sent everything within %v; give it more time by --timeout", a.timeout), trouble())}
+			return commandline.Exit(exitFailed, errors.Join(fmt.Errorf("the API server has not sent everything within %v; give it more time by --timeout", a.timeout), trouble()))
 		case <-ctx.Done():
-			return &exitError{exitFailed, errors.Join(errors.New("stopped by a signal before it was done"), trouble())}
+			return commandline.Exit(exitFailed, errors.Join(errors.New("stopped by a signal before it was done"), trouble()))
 		}
 	}
 }
@@ -164,7 +165,7 @@ func (a *asking) show(ctx context.Context, from feed) error {
 	defer cancel()
 	objects, err := from.list(ctx)
 	if err != nil {
-		return &exitError{exitFailed, err}
+		return commandline.Exit(exitFailed, err)
 	}
 	if err := out.list(objects); err != nil {
 		return err
@@ -173,7 +174,7 @@ func (a *asking) show(ctx context.Context, from feed) error {
 		if a.form == "" || a.form == "wide" {
 			fmt.Fprintf(a.Stderr, "No endpoints %s. A Service is shown that has the annotation %s: \"true\" (VIEWS_ANNOTATION).\n", a.where("in", a.all), settings.OwnAnnotation)
 		}
-		return &exitError{code: exitNothing}
+		return commandline.Exit(exitNothing, nil)
 	}
 	return nil
 }
@@ -222,5 +223,5 @@ func (j *localJoin) watch(ctx context.Context, take func(views.EventType, []byte
 			return ctx.Err()
 		}
 	}
-	return &exitError{exitFailed, err}
+	return commandline.Exit(exitFailed, err)
 }

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
@@ -36,7 +37,7 @@ func (r *remote) watch(ctx context.Context, take func(views.EventType, []byte) e
 	}
 	client, err := views.New(options)
 	if err != nil {
-		return &exitError{exitUsage, err}
+		return commandline.Exit(exitUsage, err)
 	}
 	late := time.AfterFunc(r.timeout, func() {
 		if !complete.Load() {
@@ -52,7 +53,7 @@ func (r *remote) watch(ctx context.Context, take func(views.EventType, []byte) e
 	if errors.Is(err, context.Canceled) {
 		err = context.Cause(ctx)
 	}
-	return &exitError{exitFailed, err}
+	return commandline.Exit(exitFailed, err)
 }
 
 // printing gives each event on as JSON.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
@@ -59,7 +60,7 @@ func (p Program) serve(ctx context.Context, c settings.Views) error {
 		s.log.Warn("environment variable without effect", "variable", warning.Variable, "message", warning.Rule, "remedy", warning.Remedy)
 	}
 	if err := s.listen(ctx, c); err != nil {
-		return &exitError{exitUsage, err}
+		return commandline.Exit(exitUsage, err)
 	}
 	s.log.Info("starting", "version", p.Version, "views_address", s.server.Address().String(), "metrics_address", s.metrics.Addr().String())
 	defer s.log.Info("stopped")
@@ -76,7 +77,7 @@ func (p Program) build(c settings.Views) (*serving, error) {
 	var identities *stream.Identities
 	if c.Stream.Identities != "" {
 		if identities, err = stream.ReadIdentities(c.Stream.Identities); err != nil {
-			return nil, &exitError{exitUsage, fmt.Errorf("VIEWS_IDENTITIES_FILE: %w", err)}
+			return nil, commandline.Exit(exitUsage, fmt.Errorf("VIEWS_IDENTITIES_FILE: %w", err))
 		}
 	}
 	s.identities = identities.Problem
@@ -88,7 +89,7 @@ func (p Program) build(c settings.Views) (*serving, error) {
 		options.Proxies, options.Following, options.Objects = s.proxies, s.following, s.envoys
 	}
 	if s.server, err = stream.New(options); err != nil {
-		return nil, &exitError{exitUsage, err}
+		return nil, commandline.Exit(exitUsage, err)
 	}
 	if err := p.buildXDS(s, c, identities); err != nil {
 		return nil, err
@@ -160,7 +161,7 @@ func (s *serving) run(ctx context.Context) error {
 	_ = s.health.Close()
 	running.Wait()
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-		return &exitError{exitFailed, cause}
+		return commandline.Exit(exitFailed, cause)
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
@@ -31,7 +32,7 @@ func (p Program) buildXDS(s *serving, c settings.Views, identities *stream.Ident
 	}
 	options.Fleets, s.fleets = fleets, fleets.Problem
 	if s.xds, err = xds.New(options); err != nil {
-		return &exitError{exitUsage, err}
+		return commandline.Exit(exitUsage, err)
 	}
 	return nil
 }

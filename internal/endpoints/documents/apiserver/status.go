@@ -288,12 +288,6 @@ type summary struct {
 // digest tells one status from another.
 type digest [sha256.Size / 2]byte
 
-// digestOf is that of a status as JSON.
-func digestOf(text []byte) digest {
-	sum := sha256.Sum256(text)
-	return digest(sum[:len(digest{})])
-}
-
 // transition is when the status of a condition changed last.
 type transition struct {
 	kind   string
@@ -318,7 +312,8 @@ func (k *kind) summary(object []byte) summary {
 func summaryOf(status any, conditions []metav1.Condition) summary {
 	var out summary
 	if text, err := json.Marshal(status); err == nil {
-		out.digest = digestOf(text)
+		sum := sha256.Sum256(text)
+		out.digest = digest(sum[:len(digest{})])
 	}
 	for _, c := range conditions {
 		out.since = append(out.since, transition{c.Type, c.Status, c.LastTransitionTime.Unix()})

@@ -291,7 +291,7 @@ func (s *Source) ask(ctx context.Context, nodes []inventory.Node) error {
 		if found, err = s.askTwice(ctx, nodes, ask); err != nil {
 			return err
 		}
-		if !found.hasUnknownOwner() || found.answers(nodes) {
+		if !slices.ContainsFunc(found.cards, func(c card) bool { return c.ownerUnknown }) || found.answers(nodes) {
 			break
 		}
 	}

@@ -429,11 +429,6 @@ func (d directory) attached() map[string]bool {
 	return servers
 }
 
-// hasUnknownOwner reports whether a network card may be that of any server.
-func (d directory) hasUnknownOwner() bool {
-	return slices.ContainsFunc(d.cards, func(c card) bool { return c.ownerUnknown })
-}
-
 // answers reports whether the server of every node was found.
 func (d directory) answers(nodes []inventory.Node) bool {
 	attached := d.attached()
