@@ -706,7 +706,7 @@ def resolve(workers: Iterable[Worker], cloud: Cloud) -> dict[str, str]:
 
 
 def record(worker: Worker, server: str, addresses: list[str]) -> dict[str, Any]:
-    """Return a node as docs/reference/inventory.md describes it; what is not known is left out."""
+    """Return a node as docs/how-to/choose-a-source.md describes it; what is not known is left out."""
     made: dict[str, Any] = {"name": worker.name}
     if server:
         made["id"] = server

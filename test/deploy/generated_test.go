@@ -152,7 +152,7 @@ data:
 func scriptsConfigMap(t *testing.T) string {
 	var out strings.Builder
 	out.WriteString(`# The inventory script for SOURCE_KIND=command, to be read and changed without building an image; the toolbox image
-# has the same one at /scripts/render_inventory.py. docs/how-to/command-source.md describes it. It is compatible with the
+# has the same one at /scripts/render_inventory.py. docs/how-to/choose-a-source.md describes it. It is compatible with the
 # original, and not recommended: SOURCE_KIND=ionos does the same inside the daemon.
 #
 # Generated from scripts/render_inventory.py by "make generate".

@@ -134,11 +134,11 @@ func copyFile(from, to string) error {
 // follow runs the blocks of a page in their order.
 func (s *session) follow(t *testing.T, path string) {
 	t.Helper()
-	s.blocks(t, newPage(path, read(t, path)))
+	s.blocks(t, newPage(path, read(t, path)), func(int) {})
 }
 
-// blocks runs those of a page.
-func (s *session) blocks(t *testing.T, p page) {
+// blocks runs those of a page, and calls then after each with their number so far.
+func (s *session) blocks(t *testing.T, p page, then func(done int)) {
 	t.Helper()
 	ran := 0
 	for _, b := range p.blocks {
@@ -149,6 +149,7 @@ func (s *session) blocks(t *testing.T, p page) {
 		if out, err := s.run(t, b); err != nil {
 			t.Fatalf("%s:%d: %v\n%s\n%s", p.path, b.line, err, b.text, out)
 		}
+		then(ran)
 	}
 	if ran == 0 {
 		t.Errorf("%s: no block was run", p.path)

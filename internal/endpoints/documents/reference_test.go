@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -216,8 +217,40 @@ func (s source) page() string {
 			}
 		}
 	}
-	return text.String() + annotations
+	return text.String() + conditions + annotations
 }
+
+const conditions = `
+## Conditions
+
+` + "`Accepted`" + ` says that the document is valid and permitted, ` + "`SourceReady`" + ` that the source of a pool can be read, ` + "`Programmed`" + ` that the slices of a binding are as decided, ` + "`Ready`" + ` that an endpoint of a binding gets traffic. ` + "`Held`" + ` says that the published endpoints differ from what was seen. A version with ` + "`Accepted=False`" + ` does not take effect: the last good version stays. When all is well the reasons are ` + "`Accepted`" + `, ` + "`Read`" + `, ` + "`Programmed`" + `, ` + "`EndpointsReady`" + ` and ` + "`NotHeld`" + `. Otherwise:
+
+| reason | of condition | of | means |
+|---|---|---|---|
+| ` + "`Invalid`" + ` | ` + "`Accepted`" + ` | both | the document has a mistake; the message has field, rule and remedy |
+| ` + "`OutsideBounds`" + ` | ` + "`Accepted`" + ` | both | the installation does not permit a subnet, a port or a namespace of the document |
+| ` + "`Shadowed`" + ` | ` + "`Accepted`" + ` | both | a file has the document too, and the file counts |
+| ` + "`Outdated`" + ` | ` + "`Accepted`" + ` | both | the object went back in time, as after the restore of a backup; the version of before stays in effect |
+| ` + "`CredentialsMissing`" + ` | ` + "`Accepted`" + ` | pool | the credentials lack a file that the source needs |
+| ` + "`PoolNotAllowed`" + ` | ` + "`Accepted`" + ` | binding | the namespace may not use the pool, or there is no such pool |
+| ` + "`PortNotAllowed`" + ` | ` + "`Accepted`" + ` | binding | the pool does not allow the namespace a port |
+| ` + "`RemoteNamespaceNotAllowed`" + ` | ` + "`Accepted`" + ` | binding | the namespace may not follow Services of that remote namespace |
+| ` + "`LimitReached`" + ` | ` + "`Accepted`" + ` | binding | ` + "`maxServices`" + ` or ` + "`maxChecks`" + ` of the pool is reached |
+| ` + "`HealthCheckPortAmbiguous`" + ` | ` + "`Accepted`" + ` | binding | there is not exactly one TCP port to check: set ` + "`spec.healthCheck.port`" + ` |
+| ` + "`ServiceMissing`" + `, ` + "`ServiceDeleting`" + `, ` + "`ServiceHasSelector`" + `, ` + "`ServiceExternalName`" + `, ` + "`PortMismatch`" + `, ` + "`SliceOwnedByOther`" + ` | ` + "`Accepted`" + ` | binding | the Service cannot be filled, as the [Event](events.md) of that name says |
+| ` + "`NotRead`" + ` | ` + "`SourceReady`" + ` | pool | no Service uses the pool, or the source was not read yet |
+| ` + "`ReadFailed`" + `, ` + "`Unauthorized`" + `, ` + "`Incomplete`" + ` | ` + "`SourceReady`" + ` | pool | the source cannot be read, refuses the credentials, or gave no complete answer; the log says why |
+| ` + "`Pending`" + `, ` + "`WriteFailed`" + ` | ` + "`Programmed`" + ` | binding | a slice is not written yet, or cannot be written |
+| ` + "`DryRun`" + ` | ` + "`Programmed`" + `, ` + "`Ready`" + ` | binding | a dry run writes no slice |
+| ` + "`Releasing`" + ` | ` + "`Programmed`" + ` | binding | the endpoints go after ` + "`spec.releaseAfter`" + ` |
+| ` + "`NoEndpointReady`" + ` | ` + "`Ready`" + `, ` + "`Held`" + ` | both | ` + "`Ready`" + `: no endpoint is ready. ` + "`Held`" + `: no endpoint that stays passes its check |
+| ` + "`FailOpen`" + ` | ` + "`Ready`" + ` | binding | no endpoint passes its check, so all are published as ready; ` + "`Ready`" + ` is true |
+| ` + "`InventoryRejected`" + ` | ` + "`Held`" + ` | both | endpoints that a rejected inventory leaves out stay |
+| ` + "`CutOff`" + ` | ` + "`Held`" + ` | both | so many endpoints are silent at once that silence takes no endpoint down |
+| ` + "`ManyReleased`" + ` | ` + "`Held`" + ` | binding | so many Services lost binding or pool at once that it may be a mistake; the endpoints stay |
+
+` + "`Invalid`" + ` is also a reason of ` + "`Held`" + `: the document of a pool has a mistake. A status is written after the slices, at most once in 5 s for each object. If the API server refuses it, slices go on and the object says what was true before ([runbook](../runbooks/documents.md#ionosendpointslicestatusrefused)).
+`
 
 const annotations = `
 ## Annotations of a Service
@@ -237,6 +270,24 @@ The short form of a binding. A binding with the name of the Service wins over th
 func TestTheReferenceIsCurrent(t *testing.T) {
 	got := parseTypes(t).page()
 	golden.Check(t, page, got, "go generate ./internal/endpoints/documents")
+}
+
+// TestTheReferenceNamesEveryConditionAndReason: those that the types name.
+func TestTheReferenceNamesEveryConditionAndReason(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile(types + "/status.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`(?m)^\t(?:Condition|Reason)\w+ += "(\w+)"`).FindAllStringSubmatch(string(text), -1)
+	if len(names) < 30 {
+		t.Fatalf("found only %d names: are they still recognised?", len(names))
+	}
+	for _, name := range names {
+		if !strings.Contains(conditions, "`"+name[1]+"`") {
+			t.Errorf("the section about conditions does not name %s", name[1])
+		}
+	}
 }
 
 func TestLimitsAreWhatTheReferenceSays(t *testing.T) {
