@@ -262,7 +262,7 @@ func checkPlugin(plugin *clientcmdapi.ExecConfig) error {
 	case plugin.Command == "":
 		return errors.New("its exec plugin has no command")
 	case plugin.APIVersion != group+"v1" && plugin.APIVersion != group+"v1beta1":
-		return errors.New("the apiVersion of its exec plugin is neither " + group + "v1 nor " + group + "v1beta1; make the kubeconfig anew with a newer version of the tool that made it")
+		return errors.New("the apiVersion of its exec plugin is neither " + group + "v1 nor " + group + "v1beta1; make the kubeconfig again with a newer version of the tool that made it")
 	case plugin.APIVersion == group+"v1" && plugin.InteractiveMode == "":
 		return errors.New("its exec plugin has no interactiveMode, which " + group + "v1 needs; write interactiveMode: Never")
 	}

@@ -105,7 +105,7 @@ func last(text string) string {
 // in one line.
 func StderrNote(stderr string) string {
 	if stderr == "" {
-		return "; it wrote nothing to stderr"
+		return "; its stderr is empty"
 	}
 	return "; stderr ends: " + strings.Join(strings.FieldsFunc(stderr, func(c rune) bool { return c == '\n' }), " | ")
 }

@@ -68,7 +68,7 @@ func (p *platform) wantTold(binding, want string) {
 // a program says that starts then.
 func (p *platform) breaks() (says string) {
 	p.t.Helper()
-	says = "a document is wrong and has no good version, what it published before stays"
+	says = "a document is wrong and has no good version, its published endpoints stay"
 	blue := strings.Replace(p.poolText("blue", p.nodes, "["+p.namespace+"]", ""), "subnets:", "subnetz:", 1)
 	web := "spec: ["
 	if p.applied { // an object has a name always, and the bounds are in place of the subnets

@@ -190,8 +190,8 @@ func (p *platform) ahead() {
 // wentBack waits until every surface says which documents went back in time.
 func (p *platform) wentBack(shown *surfaces) {
 	p.t.Helper()
-	const changed = "came back with generation 1 after generation 2, as from a backup: what was in effect stays in effect; apply it as it should be; any change of its spec takes effect"
-	const gone = "is not in the API server any more, whose state is an older one, as from a backup: what was in effect stays in effect; apply it again; if it is meant to go, apply it and then delete it"
+	const changed = "came back with generation 1 after generation 2, as from a backup: the last version in effect stays; apply it as it should be; any change of its spec takes effect"
+	const gone = "is not in the API server any more, whose state is an older one, as from a backup: the last version in effect stays; apply it again; if it is meant to go, apply it and then delete it"
 	want := fmt.Sprint([]string{
 		"EndpointBinding " + p.namespace + "/greedy: " + gone, "EndpointBinding " + p.namespace + "/shop: " + gone, "EndpointPool green: " + changed, "EndpointPool late: " + gone,
 	})
@@ -203,7 +203,7 @@ func (p *platform) wentBack(shown *surfaces) {
 		}
 		return fmt.Sprint(got) == want
 	}, func() string { return fmt.Sprintf("got mistakes %v, want %s", got, want) })
-	const line = "a document went back in time, what was in effect stays in effect"
+	const line = "a document went back in time, the last version in effect stays"
 	p.until(func() bool { return shown.daemon.count(line) == 4 }, func() string {
 		return fmt.Sprintf("the log says it of %d documents, want 4", shown.daemon.count(line))
 	})

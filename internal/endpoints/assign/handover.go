@@ -43,16 +43,16 @@ func (h *handOver) less() bool { return !h.unknown && !h.waits && !h.enough() }
 func (h *handOver) message(what string) string {
 	switch {
 	case h.unknown, h.waits:
-		return fmt.Sprintf("%s: the endpoints of before stay until the new ones were all checked", what)
+		return fmt.Sprintf("%s: the old endpoints stay until all new endpoints were checked", what)
 	case h.less():
 		remedy := "set MAX_REMOVAL_PERCENT higher"
 		if h.by != "" {
 			remedy = fmt.Sprintf("set spec.guard.maxRemovalPercent of EndpointPool %s higher or remove the namespace from its spec.allow", h.by)
 		}
-		return fmt.Sprintf("%s, but only %s of the new endpoints pass their checks, and at least %s have to: the endpoints of before stay; make more of the new ones pass, or, if that is meant, %s",
+		return fmt.Sprintf("%s, but only %s of the new endpoints pass their checks, and at least %s must pass: the old endpoints stay; make more of the new endpoints pass, or, if the change is meant, %s",
 			what, h.passing, max1(h.need), remedy)
 	}
-	return fmt.Sprintf("%s: the endpoints of before stay until the API server has stored %s of the new ones as ready, of which it has %s", what, h.passing, h.stored)
+	return fmt.Sprintf("%s: the old endpoints stay until the API server has stored %s of the new endpoints as ready; it has %s", what, h.passing, h.stored)
 }
 
 // max1 is the least that takes over: one endpoint, where no family needs any.

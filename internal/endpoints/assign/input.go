@@ -313,7 +313,7 @@ func mistakesOf(key Key, mistakes []documents.Mistake) string {
 		}
 		texts = append(texts, fmt.Sprintf("%s: %s; %s", name, m.Rule, m.Remedy))
 	}
-	return fmt.Sprintf("the annotations of Service %s have mistakes, so what they say does not take effect: %s", key, strings.Join(texts, ". "))
+	return fmt.Sprintf("the annotations of Service %s have mistakes, so they have no effect: %s", key, strings.Join(texts, ". "))
 }
 
 // annotationOf names the annotation that stands for a field of a binding.

@@ -458,7 +458,7 @@ func TestContract62TwoPoolsTakeOverWhenBothWereChecked(t *testing.T) {
 	w.unready[tcp("red", 30080)] = true
 	w.in.Bindings[0] = binding("shop/a", "green", "red")
 	w.after(time.Second).after(time.Hour).want("shop/a green:30080 active", "shop/a red:30080 active", "shop/a blue:30080 leaving")
-	if got := w.plan.Targets[0].Uses[2].Message; !strings.HasSuffix(got, "until the new ones were all checked") {
+	if got := w.plan.Targets[0].Uses[2].Message; !strings.HasSuffix(got, "until all new endpoints were checked") {
 		t.Errorf("got message %q", got)
 	}
 	delete(w.unready, tcp("red", 30080))

@@ -95,7 +95,7 @@ func TestContract237ARefusalSaysNothingOfTheRemoteService(t *testing.T) {
 	}
 	w.after(0).want().refused("shop/a blue RemoteNamespaceNotAllowed", "shop/b blue RemoteNamespaceNotAllowed")
 	a, b := w.plan.Refusals[0].Message, w.plan.Refusals[1].Message
-	if strings.ReplaceAll(a, "shop/a", "shop/b") != b || !strings.Contains(a, "follow Services of the remote namespace near: nothing is published from it (EndpointBinding shop/a spec.pools[].remoteService)") {
+	if strings.ReplaceAll(a, "shop/a", "shop/b") != b || !strings.Contains(a, "follow Services of the remote namespace near: no endpoint of it is published (EndpointBinding shop/a spec.pools[].remoteService)") {
 		t.Errorf("got %q and %q", a, b)
 	}
 	if len(w.plan.Groups()) != 0 {
@@ -159,7 +159,7 @@ func TestContract237AnotherRemoteServiceTakesOverWhenItIsReady(t *testing.T) {
 			}
 			w.unready[want] = true
 			w.after(releaseAfter).want("shop/web blue:30080 active then blue:30080").wantGroup(at("blue", 30080, "far/web"))
-			if got := w.plan.Targets[0].Uses[0]; !strings.Contains(got.Message, "the documents name another port, health check or remote Service: the endpoints of before stay") || got.Next.Group != want {
+			if got := w.plan.Targets[0].Uses[0]; !strings.Contains(got.Message, "the documents name another port, health check or remote Service: the old endpoints stay") || got.Next.Group != want {
 				t.Errorf("got %q and then %+v", got.Message, got.Next)
 			}
 			delete(w.unready, want)

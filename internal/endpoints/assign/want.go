@@ -106,10 +106,10 @@ func (r *rules) grant(key Key, req request, u *Use, had []use) Refusal {
 	}
 	has := slices.ContainsFunc(had, func(before use) bool { return before.Pool == u.Pool })
 	if has && r.broken(u.Pool) {
-		return refuse(v1alpha1.ReasonInvalid, "spec.pools", "the document of pool %s has a mistake: what the pool published for Service %s stays and is checked, and nothing new is published from it; ask the platform to correct the document", u.Pool, key)
+		return refuse(v1alpha1.ReasonInvalid, "spec.pools", "the document of pool %s has a mistake: the published endpoints of Service %s stay and are checked, and no new endpoint is published; ask the platform to correct the document", u.Pool, key)
 	}
 	if len(allowed.Ports) == 0 {
-		return refuse(v1alpha1.ReasonPoolNotAllowed, "spec.pools", "namespace %s may not use a pool %s: nothing is published from it; ask the platform to name the namespace in spec.allow of that pool, or correct its name", key.Namespace, u.Pool)
+		return refuse(v1alpha1.ReasonPoolNotAllowed, "spec.pools", "namespace %s may not use a pool %s: no endpoint of it is published; ask the platform to name the namespace in spec.allow of that pool, or correct its name", key.Namespace, u.Pool)
 	}
 	check, ok := CheckOf(pool, req.spec.HealthCheck, u.Ports)
 	if !ok {
@@ -121,10 +121,10 @@ func (r *rules) grant(key Key, req request, u *Use, had []use) Refusal {
 		if slices.ContainsFunc(u.Ports, func(p publish.Port) bool { return p.Number == port }) {
 			field = "spec.ports"
 		}
-		return refuse(v1alpha1.ReasonPortNotAllowed, field, "pool %s does not allow namespace %s port %d: nothing is published from it; use an allowed port, or ask the platform to add it to spec.allow of the pool", u.Pool, key.Namespace, port)
+		return refuse(v1alpha1.ReasonPortNotAllowed, field, "pool %s does not allow namespace %s port %d: no endpoint of it is published; use an allowed port, or ask the platform to add it to spec.allow of the pool", u.Pool, key.Namespace, port)
 	}
 	if !follows(allowed, u.Remote) {
-		return refuse(v1alpha1.ReasonRemoteNamespaceNotAllowed, "spec.pools[].remoteService", "pool %s does not allow namespace %s to follow Services of the remote namespace %s: nothing is published from it; remove remoteService, or ask the platform to name the remote namespace in spec.allow[].remoteNamespaces of the pool", u.Pool, key.Namespace, u.Remote.Namespace)
+		return refuse(v1alpha1.ReasonRemoteNamespaceNotAllowed, "spec.pools[].remoteService", "pool %s does not allow namespace %s to follow Services of the remote namespace %s: no endpoint of it is published; remove remoteService, or ask the platform to name the remote namespace in spec.allow[].remoteNamespaces of the pool", u.Pool, key.Namespace, u.Remote.Namespace)
 	}
 	if message := r.quota.take(key, *u, allowed, pool, had); message != "" {
 		return refuse(v1alpha1.ReasonLimitReached, "spec.pools", "%s", message)

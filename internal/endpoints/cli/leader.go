@@ -106,7 +106,7 @@ func tellAnswers(log *slog.Logger) func(error) {
 		case err != nil && !failed:
 			log.Warn("cannot tell the leader which endpoints this replica reaches, trying again", "error", err)
 		case err == nil && failed:
-			log.Info("the leader is told again which endpoints this replica reaches")
+			log.Info("this replica reports to the leader again which endpoints it reaches")
 		}
 		failed = err != nil
 	}

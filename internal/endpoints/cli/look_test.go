@@ -75,7 +75,7 @@ func TestStatusShowsPoolsThenServicesWorstFirst(t *testing.T) {
 	}
 	says(t, s.environ(t), "status -A -o wide --compute", 1, "POOL STATE SOURCE NODES", "blue Healthy static", "green Healthy file", "no check", "LEAVES")
 	says(t, s.environ(t), "status -n shop web --compute", 0, "2 of 2 nodes ready in shop/web", "b1", "10.0.0.11", "ready")
-	says(t, s.environ(t), "status -n blog greedy --compute", 1, "nothing is published for Service blog/greedy", "may not use a pool secret")
+	says(t, s.environ(t), "status -n blog greedy --compute", 1, "no endpoint is published for Service blog/greedy", "may not use a pool secret")
 	says(t, s.environ(t), "status -n shop none --compute", 1, "Service shop/none is not known")
 	stdout, _ = says(t, s.environ(t), "status -n shop --compute -o json", 1)
 	var shown report.Services

@@ -41,7 +41,7 @@ func serviceText(d *report.Document, wide bool) string {
 }
 
 // dryRun is said where nothing is written.
-const dryRun = "Dry run: nothing is written."
+const dryRun = "Dry run: no slice is written."
 
 // headBanners say which replica answers, and that the program stands still.
 func headBanners(h *report.Head) []string {

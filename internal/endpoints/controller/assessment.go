@@ -146,7 +146,7 @@ func (o *once) assess(f *AssessedFill, seen *FillState) {
 			f.Desired = writer.Landed(f.Desired, writer.Result{Write: w})
 		}
 		if f.StoreErr = errors.Join(seen.LoadErr, seen.WriteErr); f.StoreErr == nil {
-			f.StoreErr = errors.New("the slices differ from what was written")
+			f.StoreErr = errors.New("the slices differ from the last write")
 		}
 	}
 	if f.Writes = publish.Diff(f.State.Slices, f.Desired); own.recorder == nil {

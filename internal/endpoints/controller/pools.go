@@ -125,7 +125,7 @@ func (p *pools) nodes() map[string]int {
 }
 
 // errQueued is what is told of a group that waits for others.
-var errQueued = errors.New("waits for other hand-overs, because all their checks together are more than the controller makes: the endpoints of before stay published and checked; it goes on when one of the others has ended")
+var errQueued = errors.New("waits for other hand-overs, because all checks together are more than the controller makes: the old endpoints stay published and checked; this hand-over goes on when another one has ended")
 
 // admitted returns the groups of a plan that may run, and tells which wait. What is in use is
 // checked in any case. The rest, which is to take the place of that, is checked as long as all

@@ -308,7 +308,7 @@ func (t *teller) forget(holds map[subject]bool) {
 	for of := range t.said {
 		if of.kind != "labels" && !holds[of] {
 			delete(t.said, of)
-			t.log.Info("what was told before is over", "what", of.kind, "namespace", of.namespace, "service", of.name, "pool", of.pool)
+			t.log.Info("a reported problem is over", "what", of.kind, "namespace", of.namespace, "service", of.name, "pool", of.pool)
 		}
 	}
 }
@@ -375,15 +375,15 @@ func (t *teller) change(change documents.Change) {
 		t.log.Warn("a document is gone", args...)
 	case documents.Kept:
 		if e.Reason == v1alpha1.ReasonOutdated {
-			t.log.Error("a document went back in time, what was in effect stays in effect", args...)
+			t.log.Error("a document went back in time, the last version in effect stays", args...)
 			return
 		}
 		t.log.Error("a document is wrong, its last good version stays in effect", args...)
 	case documents.Unusable:
 		if e.OnlyChecked != nil {
-			t.log.Error("a document is wrong and has no good version, what it published before stays and is checked", args...)
+			t.log.Error("a document is wrong and has no good version, its published endpoints stay and are checked", args...)
 			return
 		}
-		t.log.Error("a document is wrong and has no good version, what it published before stays", args...)
+		t.log.Error("a document is wrong and has no good version, its published endpoints stay", args...)
 	}
 }

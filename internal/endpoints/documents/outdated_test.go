@@ -109,7 +109,7 @@ func TestContract135AnOutdatedDocumentSaysWhatWasSeenAndWhatToDo(t *testing.T) {
 	if port := after.Bindings()[0].Spec.Ports[0].Port; port != 30080 {
 		t.Errorf("got port %d, want the one that was in effect", port)
 	}
-	const want = "API server: EndpointBinding shop/web: came back with generation 3 after generation 7, as from a backup: what was in effect stays in effect; apply it as it should be; any change of its spec takes effect"
+	const want = "API server: EndpointBinding shop/web: came back with generation 3 after generation 7, as from a backup: the last version in effect stays; apply it as it should be; any change of its spec takes effect"
 	if len(after.Mistakes) != 1 || after.Mistakes[0].Error() != want {
 		t.Errorf("got %v, want %s", after.Mistakes, want)
 	}

@@ -283,7 +283,7 @@ func (e *Entry) outdated(old Entry, d Document) bool {
 	e.Pool, e.Binding, e.OnlyChecked, e.OwnCheck = old.Pool, old.Binding, old.OnlyChecked, old.OwnCheck
 	e.Mistakes = []Mistake{{
 		File: APIServer, Document: e.Key.String(),
-		Rule:   fmt.Sprintf("came back with generation %d after generation %d, as from a backup: what was in effect stays in effect", e.Object.Generation, e.Newest),
+		Rule:   fmt.Sprintf("came back with generation %d after generation %d, as from a backup: the last version in effect stays", e.Object.Generation, e.Newest),
 		Remedy: "apply it as it should be; any change of its spec takes effect",
 	}}
 	return true
@@ -295,7 +295,7 @@ func (e *Entry) undone() {
 	e.Reason, e.Kept = v1alpha1.ReasonOutdated, e.Usable()
 	e.Mistakes = append(e.Mistakes[:len(e.Mistakes):len(e.Mistakes)], Mistake{
 		File: APIServer, Document: e.Key.String(),
-		Rule:   "is not in the API server any more, whose state is an older one, as from a backup: what was in effect stays in effect",
+		Rule:   "is not in the API server any more, whose state is an older one, as from a backup: the last version in effect stays",
 		Remedy: "apply it again; if it is meant to go, apply it and then delete it",
 	})
 }

@@ -270,7 +270,7 @@ func standbyBanner(d *report.Document, m moments) banner {
 }
 
 func dryRunBanner(d *report.Document) banner {
-	b := banner{when: d.DryRun, Tone: calm, Title: "Dry run", Means: "Everything is decided and nothing is written.", Do: "Remove DRY_RUN, or --dry-run, to write."}
+	b := banner{when: d.DryRun, Tone: calm, Title: "Dry run", Means: "The program decides as always and writes no slice.", Do: "Remove DRY_RUN, or --dry-run, to write."}
 	if len(d.DecidedBy) > 0 {
 		b.Do = "Remove what asks for it, to write: DRY_RUN or --dry-run of the program, or spec.mode: DryRun of the EndpointBinding."
 	}

@@ -34,11 +34,11 @@ func listBanners(t *report.Services, m moments) []banner {
 		{
 			when: len(documents.Mistakes) > 0, Tone: warn, Title: "Mistakes in documents",
 			Said:  several(documents.Mistakes, func(m report.Mistake) string { return m.Place + ": " + m.Message + "." }),
-			Means: "A document with a mistake keeps its last good version. Where none is known, what was published before stays.",
+			Means: "A document with a mistake keeps its last good version. Without a good version its published endpoints stay.",
 		},
 		{
 			when: documents.StatusError != "", Tone: warn, Title: "The status of objects is not written", Said: []string{documents.StatusError + "."},
-			Means: "These objects in the API server say what was true before. Their slices are written as always.",
+			Means: "The status of these objects is out of date. Their slices are still written.",
 			Do:    "Give this program the right to update endpointpools/status and endpointbindings/status, or let the admission policy or webhook that is named allow it.",
 		},
 	}

@@ -69,7 +69,7 @@ func (s *survey) statuses() []ServiceStatus {
 		}
 		all = append(all, ServiceStatus{
 			Namespace: r.Namespace, Service: r.Service, Condition: Refused, DryRun: s.DryRun,
-			Summary: fmt.Sprintf("nothing is published for %s: %s", r.Key, r.Reason),
+			Summary: fmt.Sprintf("no endpoint is published for %s: %s", r.Key, r.Reason),
 			Pools:   []PoolUse{}, Refusals: s.refusals(r.Key), Notices: s.notices(r.Key),
 		})
 	}

@@ -103,16 +103,16 @@ func (c *objectConditions) document(e *documents.Entry) (refused bool) {
 	case e.Kept:
 		text += ". The last good version stays in effect"
 	case e.OnlyChecked != nil:
-		text += ". No good version is known: what the pool published before stays and is checked, and the source is not read"
+		text += ". No good version is known: the published endpoints of the pool stay and are checked, and the source is not read"
 	default:
-		text += ". What it published before stays"
+		text += ". Its published endpoints stay"
 	}
 	c.add(kind, metav1.ConditionFalse, e.Reason, "%s", text)
 	return true
 }
 
 func (c *objectConditions) notHeld() {
-	c.add(v1alpha1.ConditionHeld, metav1.ConditionFalse, v1alpha1.ReasonNotHeld, "what was seen is what is published")
+	c.add(v1alpha1.ConditionHeld, metav1.ConditionFalse, v1alpha1.ReasonNotHeld, "the published endpoints are those that the source and the checks say")
 }
 
 func (c *objectConditions) held(cause guard.Cause) {
@@ -198,7 +198,7 @@ func (c *objectConditions) programmed(d *Document, is bool) {
 	leaving := len(d.Pools) > 0 && !slices.ContainsFunc(d.Pools, func(p PoolPart) bool { return p.State != Leaving && p.State != Emptied })
 	switch failed := cmp.Or(d.Store.LoadError, d.Store.WriteError); {
 	case !is:
-		c.add(kind, metav1.ConditionFalse, v1alpha1.ReasonPending, "nothing is published for this binding")
+		c.add(kind, metav1.ConditionFalse, v1alpha1.ReasonPending, "no endpoint is published for this binding")
 	case failed != "":
 		c.add(kind, metav1.ConditionFalse, v1alpha1.ReasonWriteFailed, "%s", failed)
 	case leaving:

@@ -293,7 +293,7 @@ func TestContract48AServiceThatIsNoTargetLearnsWhyAndNoMore(t *testing.T) {
 	t.Parallel()
 	p := various(t)
 	for service, want := range map[string]string{
-		"greedy": "nothing is published for Service shop/greedy: namespace shop may not use a pool secret",
+		"greedy": "no endpoint is published for Service shop/greedy: namespace shop may not use a pool secret",
 		"odd":    "Service shop/odd asks for no pool: write an EndpointBinding of its name, or set the annotation endpoints.ablmnzde.github.io/pool of the Service. did you mean pool?",
 		"ghost":  "Service shop/ghost is not known: no EndpointBinding has its name, and there is no such Service in the namespaces that pools and bindings name",
 	} {

@@ -64,7 +64,7 @@ func (s *survey) why(key assign.Key) string {
 		said = append(said, r.Message)
 	}
 	if len(said) > 0 {
-		return fmt.Sprintf("nothing is published for Service %s: %s", key, strings.Join(said, ". "))
+		return fmt.Sprintf("no endpoint is published for Service %s: %s", key, strings.Join(said, ". "))
 	}
 	for _, n := range s.notices(key) {
 		said = append(said, ". "+n.Message)

@@ -134,11 +134,11 @@ func (s *survey) of(f Facts, g assign.Group) Facts {
 	if p := s.pools[g.Pool]; p != nil {
 		f.SourceKind, f.Warnings = sourceKind(p.document), slices.Clone(p.Warnings)
 		if p.Problem != "" {
-			f.Warnings = append(f.Warnings, "the pool cannot be read as its document says, and goes on as before: "+p.Problem)
+			f.Warnings = append(f.Warnings, "the pool cannot be read as its document says, so the former document stays in use: "+p.Problem)
 		}
 	}
 	if seen := s.groups[g]; seen != nil && seen.Problem != "" {
-		f.Warnings = append(f.Warnings, "the endpoints cannot be checked as the documents say, and are checked as before: "+seen.Problem)
+		f.Warnings = append(f.Warnings, "the endpoints cannot be checked as the documents say, so the former check stays in use: "+seen.Problem)
 	}
 	f.Remote = s.remote(g)
 	if problem := f.Remote.problem(); problem != "" {

@@ -83,13 +83,13 @@ func TestContract02ErrorsCarryTheLastLinesOfStderr(t *testing.T) {
 	tests := []struct{ name, script, want string }{
 		{"exit status", "echo '[]'; echo loading >&2; echo 'no route to host' >&2; exit 4",
 			`inventory command: run "sh": exit status 4; stderr ends: loading | no route to host`},
-		{"signal", "kill -KILL $$", `inventory command: run "sh": ended by signal 9 (killed); it wrote nothing to stderr`},
+		{"signal", "kill -KILL $$", `inventory command: run "sh": ended by signal 9 (killed); its stderr is empty`},
 		{"over the limit", "echo listing >&2; yes",
 			`inventory command: run "sh": the output is over the limit of 8388608 bytes; stderr ends: listing`},
 		{"no output", "echo nothing found >&2",
 			`inventory command: output of "sh": decode inventory: the document is empty; an inventory of no nodes is []; stderr ends: nothing found`},
 		{"no JSON", "echo error: no such context",
-			`inventory command: output of "sh": decode inventory: line 1, column 1: the document is not JSON: invalid character 'e' looking for beginning of value; it wrote nothing to stderr`},
+			`inventory command: output of "sh": decode inventory: line 1, column 1: the document is not JSON: invalid character 'e' looking for beginning of value; its stderr is empty`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -20,7 +20,7 @@ const (
 
 // ErrWentBack says that a complete list is older than what is known. That is so where
 // the server was restored from a backup; the second such list counts.
-var ErrWentBack = errors.New("the list is older than what the server said before; if the server was restored from a backup, the next list will be taken")
+var ErrWentBack = errors.New("the list is older than the last answer of the server; if the server was restored from a backup, the next list will be taken")
 
 // Cache holds the views. Its methods may be called at the same time.
 type Cache struct {

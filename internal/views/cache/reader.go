@@ -41,7 +41,7 @@ var (
 	// ErrExpired says that what happened since is not known, or not for certain.
 	ErrExpired = errors.New("what happened since then is not known here any more; list again")
 	// ErrBehind says that the token is from a replica that is further.
-	ErrBehind = errors.New("this replica has not seen what the token says yet")
+	ErrBehind = errors.New("this replica has not yet reached the revision of the token")
 )
 
 // Event is one change for one reader.

@@ -61,7 +61,7 @@ func Renew(ctx context.Context, o SecretOptions, now time.Time) error {
 		var err error
 		if has != nil {
 			if authorities, err = Parse(has); err != nil {
-				return nil, fmt.Errorf("%w; restore it, or delete it: then every certificate is made anew", err)
+				return nil, fmt.Errorf("%w; restore it, or delete it: then all certificates are made again", err)
 			}
 		}
 		if authorities, err = authorities.Renewed(now); err != nil {

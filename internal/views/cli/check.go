@@ -44,7 +44,7 @@ func (p Program) checkCommand() *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "give up after this time where nothing answers")
+	cmd.Flags().DurationVar(&timeout, "timeout", timeout, "give up after this time without an answer")
 	return cmd
 }
 

@@ -58,7 +58,7 @@ func (p Program) command() *cobra.Command {
 			"annotation endpoints.ablmnzde.github.io/views: \"true\" (VIEWS_ANNOTATION), and says\n" +
 			"at any moment which endpoints stand behind which port. It only reads.\n\n" +
 			"Configuration is read from the environment: see `config docs`.\n\n" +
-			"Exit status: 0 done, 1 what was asked for is not there, 2 usage or configuration,\n" +
+			"Exit status: 0 done, 1 not found, 2 usage or configuration,\n" +
 			"4 the API server or the server did not answer.",
 		Args:          commandline.Known,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },

@@ -42,7 +42,7 @@ func (p Program) drainCommand() *cobra.Command {
 	cmd.Flags().StringVar(&admin, "admin", "127.0.0.1:9901", "IP address and port of the admin page of the Envoy")
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", o.Timeout, "end after this time, whatever is active")
 	cmd.Flags().DurationVar(&o.Least, "least", o.Least, "go on for so long at the least: no load balancer and no kube-proxy may send new connections after it")
-	cmd.Flags().DurationVar(&o.Quiet, "quiet", o.Quiet, "where connections stay, how long there has to be no request")
+	cmd.Flags().DurationVar(&o.Quiet, "quiet", o.Quiet, "where connections stay open: end after this time without a request")
 	cmd.Flags().StringVar(&folder, "install", "", "copy this program into this folder, and drain nothing")
 	cmd.Flags().StringVar(&file, "await", "", "with --install: wait until this file is there")
 	return cmd

@@ -49,7 +49,7 @@ func (p Program) explainCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVarP(&a.namespace, "namespace", "n", "", "namespace to look into; all by default")
-	cmd.Flags().DurationVar(&a.timeout, "timeout", 30*time.Second, "give up after this time where nothing answers")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", 30*time.Second, "give up after this time without an answer")
 	cmd.Flags().StringVar(&client, "client", "", "say what this fleet, client or node of xDS was sent, instead of an address")
 	a.serverFlags(cmd.Flags())
 	return cmd

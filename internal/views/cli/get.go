@@ -69,7 +69,7 @@ func (p Program) getCommand() *cobra.Command {
 	flags.BoolVar(&a.gather, "gather", false, "one line for each port of each Service")
 	flags.BoolVar(&a.ready, "ready", false, "only endpoints that may be sent new connections")
 	flags.StringVarP(&a.form, "output", "o", "", "form of the output: wide, json, yaml or name")
-	flags.DurationVar(&a.timeout, "timeout", 30*time.Second, "give up after this time where nothing answers")
+	flags.DurationVar(&a.timeout, "timeout", 30*time.Second, "give up after this time without an answer")
 	a.serverFlags(flags)
 	return cmd
 }

@@ -188,7 +188,7 @@ func (s *serving) tell(ctx context.Context) {
 			s.turn(&fleets, s.fleets(), "the new list of fleets has a mistake, the last good one stays in effect", "the list of fleets is in effect")
 			lacks, fails := s.sight()
 			s.turn(&missing, lacks, "no fleets from the API server, fleets that are known stay", "")
-			s.turn(&silent, fails, "the API server says nothing of fleets, the last state is kept", "the API server tells fleets again")
+			s.turn(&silent, fails, "the API server does not answer about fleets, the last state is kept", "the API server tells fleets again")
 		}
 	}
 }

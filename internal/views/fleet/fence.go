@@ -18,7 +18,7 @@ const (
 )
 
 // errNotLeader says that a request was not sent.
-var errNotLeader = errors.New("nothing is written: this operator does not hold the Lease any more")
+var errNotLeader = errors.New("no object is written: this operator does not hold the Lease any more")
 
 // fence sends requests that change something only while the Lease is renewed. The library
 // asks for the Lease for another renewDeadline before it gives up, and works meanwhile: an

@@ -166,7 +166,7 @@ func unaccepted(t *testing.T, w *world) {
 		wrong := parse(t, edge+"  "+strings.ReplaceAll(text, "port: 80,", "port: 81,")+"\n")
 		w.replace(t, namespace, wrong)
 		w.awaitCondition(t, namespace, name, v1alpha1.ConditionAccepted, "False", v1alpha1.ReasonInvalid)
-		w.awaitMessage(t, namespace, name, v1alpha1.ConditionAccepted, want, "what was in effect before stays")
+		w.awaitMessage(t, namespace, name, v1alpha1.ConditionAccepted, want, "the last accepted generation stays in effect")
 		w.awaitCondition(t, namespace, name, v1alpha1.ConditionSynced, "False", v1alpha1.ReasonNotAccepted)
 		w.awaitCondition(t, namespace, name, v1alpha1.ConditionReady, "True", v1alpha1.ReasonPodsReady)
 		service := &corev1.Service{}

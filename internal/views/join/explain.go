@@ -65,10 +65,10 @@ func why(address netip.Addr, slice *Slice, service *Service, e *Endpoint, all []
 	said := fmt.Sprintf("this slice says ready=%t serving=%t terminating=%t", own.ready, own.serving, own.terminating)
 	switch counts := counting(service, e, all); {
 	case own != counts:
-		return said + fmt.Sprintf(", but another mention of the address counts, with ready=%t serving=%t terminating=%t: what does not terminate comes first, of that what is ready",
+		return said + fmt.Sprintf(", but another mention of the address counts, with ready=%t serving=%t terminating=%t: a mention that does not terminate comes first, then one that is ready",
 			counts.ready, counts.serving, counts.terminating)
 	case own.state(true) != e.State:
-		return said + ", and nothing of this family is ready, so what terminates and still serves counts as ready"
+		return said + ", and no endpoint of this family is ready, so an endpoint that terminates and still serves counts as ready"
 	}
 	return said
 }

@@ -299,7 +299,7 @@ func TestContract142ExplainNamesTheMentionThatCounts(t *testing.T) {
 	leaving := "-ready +serving +terminating"
 	first, second := slice("hl-1", "10.9.0.1 +ready"), slice("hl-2", "10.9.0.1 "+leaving, "10.9.0.2 "+leaving)
 	alone := slice("hl-3", "10.9.0.3 "+leaving)
-	const another, nothing = "another mention of the address counts, with ready=true serving=true terminating=false", "nothing of this family is ready"
+	const another, nothing = "another mention of the address counts, with ready=true serving=true terminating=false", "no endpoint of this family is ready"
 	for _, c := range []struct {
 		address string
 		of      *join.Slice

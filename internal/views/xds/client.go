@@ -82,7 +82,7 @@ func (c *client) admit(node *corev3.Node) error {
 	case c.node == nil && proto.Size(node) == 0:
 		return status.Error(codes.InvalidArgument, "the first request names no node; set node.id and node.cluster")
 	case proto.Size(node) > longestNode:
-		return status.Errorf(codes.InvalidArgument, "what the request says of the node has more than %d bytes; shorten node.id", longestNode)
+		return status.Errorf(codes.InvalidArgument, "the node of the request has more than %d bytes; shorten node.id", longestNode)
 	case c.node != nil && node != nil && (node.GetId() != c.node.GetId() || node.GetCluster() != c.node.GetCluster()):
 		return status.Errorf(codes.PermissionDenied, "the stream began as node %q of %q and goes on as another one; open another stream", c.node.GetId(), c.node.GetCluster())
 	case c.node != nil:
@@ -138,7 +138,7 @@ func (c *client) sends(typeURL string, a answer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.kinds[kind].send(a, time.Now()) {
-		c.end(status.Errorf(codes.ResourceExhausted, "the client has said nothing to %d answers of type %s; acknowledge or reject each", len(c.kinds[kind].pending), kind))
+		c.end(status.Errorf(codes.ResourceExhausted, "the client has not acknowledged or rejected %d answers of type %s; acknowledge or reject each", len(c.kinds[kind].pending), kind))
 	}
 	c.server.stats.of[c.protocol][kind].pushes.Add(1)
 }

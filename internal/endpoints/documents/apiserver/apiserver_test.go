@@ -338,7 +338,7 @@ func TestContract82ARefusedListSaysNothing(t *testing.T) {
 		a.answer("endpointpools", http.StatusInternalServerError)
 		want(t, w, soon, true, bindingWeb, poolBlue)
 		set = want(t, w, 90*time.Second, false, bindingWeb, poolBlue)
-		if text := documents.Mistakes(set.Mistakes).Error(); !strings.Contains(text, "the watch has told nothing since") {
+		if text := documents.Mistakes(set.Mistakes).Error(); !strings.Contains(text, "the watch has sent no event since") {
 			t.Errorf("got %s", text)
 		}
 		a.answer("endpointpools", 0)

@@ -70,7 +70,7 @@ func (k *kind) listing(now time.Time) documents.Listing {
 	switch {
 	case k.missing:
 	case k.listed && stale != nil:
-		l.Problem = fmt.Sprintf("the watch has told nothing since %s, so what is known may be out of date", since.UTC().Format(time.RFC3339))
+		l.Problem = fmt.Sprintf("the watch has sent no event since %s, so the known objects may be out of date", since.UTC().Format(time.RFC3339))
 		if failed != nil {
 			l.Problem += ": " + failed.Error()
 		}

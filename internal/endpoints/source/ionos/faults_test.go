@@ -35,7 +35,7 @@ func faults() map[ionostest.Kind]string {
 		ionostest.Slow:         "context deadline exceeded",
 		ionostest.SecondPage:   "the IONOS API answers 500 Internal Server Error",
 		ionostest.Incomplete:   "network card " + nicID(0) + " has no properties",
-		ionostest.Endless:      "the answer says that there is more, and further pages hold nothing new",
+		ionostest.Endless:      "the answer announces more items, but the next page has no new item",
 
 		ionostest.UnknownType: "",
 		ionostest.IPsHoled:    "",

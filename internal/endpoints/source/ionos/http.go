@@ -251,7 +251,7 @@ func (c *client) list(about subject, size int32, ask call) ([]document, error) {
 		case size == 0:
 			return nil, about.wrap(partial(errors.New("the answer says that there are further pages, which cannot be asked for")))
 		case len(all) == before:
-			return nil, about.wrap(partial(errors.New("the answer says that there is more, and further pages hold nothing new")))
+			return nil, about.wrap(partial(errors.New("the answer announces more items, but the next page has no new item")))
 		}
 		offset += int32(len(*found.Items))
 	}
@@ -527,7 +527,7 @@ func cause(err error) error {
 	case errors.As(err, &outer):
 		return outer.Err
 	case errors.As(err, &failure):
-		return errors.New("the answer is not what the API documents")
+		return errors.New("the answer does not have the form that the API documents")
 	case err == nil:
 		return errNoAnswer
 	}

@@ -29,7 +29,7 @@ func condition(of string, status metav1.ConditionStatus, reason, format string, 
 // accepted says whether the spec is in effect.
 func accepted(s FleetState) metav1.Condition {
 	const of = v1alpha1.ConditionAccepted
-	const text = "generation %d is not in effect, and what was in effect before stays: %s"
+	const text = "generation %d is not in effect, and the last accepted generation stays in effect: %s"
 	if s.Mistake != nil {
 		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonInvalid, text, s.Envoy.Generation, transport.Cut(transport.Printable(s.Mistake.Error()), longestMistakes))
 	}
@@ -103,7 +103,7 @@ func ready(s FleetState) metav1.Condition {
 		return condition(of, metav1.ConditionFalse, s.Problem.Reason, "%s", s.Problem.Message)
 	}
 	if s.Mistake != nil && s.Deployment == nil {
-		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonInvalid, "nothing is made of a spec with a mistake; see the condition %s", v1alpha1.ConditionAccepted)
+		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonInvalid, "the spec has a mistake, so no object is made of it; see the condition %s", v1alpha1.ConditionAccepted)
 	}
 	wanted := Replicas(s.Envoy)
 	var have int32
@@ -191,7 +191,7 @@ func unknown(s FleetState, of string) *metav1.Condition {
 func synced(s FleetState) metav1.Condition {
 	const of = v1alpha1.ConditionSynced
 	if s.Envoy.Spec.XDS == nil && accepted(s).Status != metav1.ConditionTrue {
-		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonNotAccepted, "no Pod is told of generation %d, because it is not in effect; see the condition %s", s.Envoy.Generation, v1alpha1.ConditionAccepted)
+		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonNotAccepted, "no Pod gets generation %d, because it is not in effect; see the condition %s", s.Envoy.Generation, v1alpha1.ConditionAccepted)
 	}
 	if c := unknown(s, of); c != nil {
 		return *c
@@ -216,7 +216,7 @@ func synced(s FleetState) metav1.Condition {
 	case count == 0:
 		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonNoReadyPod, "no Pod is ready")
 	case len(absent) > 0:
-		message := fmt.Sprintf("%d of %d ready Pods have no stream to endpoint-views and keep what they have: %s", len(absent), count, first(absent))
+		message := fmt.Sprintf("%d of %d ready Pods have no stream to endpoint-views and keep their last configuration: %s", len(absent), count, first(absent))
 		if s.Streams.Missing != "" {
 			message += "; a replica does not answer the operator: " + s.Streams.Missing
 		}
@@ -236,7 +236,7 @@ func rejected(s FleetState) metav1.Condition {
 	newest := s.Streams.newest()
 	for _, pod := range s.Pods {
 		if text := newest[pod.Name].Rejected; text != "" {
-			return condition(of, metav1.ConditionTrue, v1alpha1.ReasonRejected, "Pod %s keeps what it had, because it rejects %s", pod.Name, text)
+			return condition(of, metav1.ConditionTrue, v1alpha1.ReasonRejected, "Pod %s keeps its last good configuration, because it rejects %s", pod.Name, text)
 		}
 	}
 	return condition(of, metav1.ConditionFalse, v1alpha1.ReasonNotRejected, "no Pod rejects anything")

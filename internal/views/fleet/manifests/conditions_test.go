@@ -81,7 +81,7 @@ func TestContract89TheConditionsSayWhatWasSeen(t *testing.T) {
 		"no server was asked":       {func(s *manifests.FleetState) { s.Streams = manifests.Streams{} }, "Synced", open, "ControlPlaneUnreachable", "not asked"},
 		"another control plane":     {func(s *manifests.FleetState) { s.Envoy.Spec.XDS = &v1alpha1.EnvoyXDS{} }, "Synced", open, "ExternalControlPlane", "spec.xds"},
 		"and its rejections":        {func(s *manifests.FleetState) { s.Envoy.Spec.XDS = &v1alpha1.EnvoyXDS{} }, "Rejected", open, "ExternalControlPlane", ""},
-		"a rejection, in its words": {func(s *manifests.FleetState) { s.Streams.All[0].Rejected = "LDS: no socket" }, "Rejected", yes, "Rejected", "Pod edge-1 keeps what it had, because it rejects LDS: no socket"},
+		"a rejection, in its words": {func(s *manifests.FleetState) { s.Streams.All[0].Rejected = "LDS: no socket" }, "Rejected", yes, "Rejected", "Pod edge-1 keeps its last good configuration, because it rejects LDS: no socket"},
 		"a Pod that is gone rejects": {func(s *manifests.FleetState) {
 			s.Streams.All = append(s.Streams.All, manifests.Stream{Pod: "edge-0", Rejected: "LDS: no socket"})
 		}, "Rejected", no, "NotRejected", ""},
@@ -145,11 +145,11 @@ func TestContract151And152TheConditionsSayWhatIsInEffectAndLeadsSomewhere(t *tes
 		"in effect":                     {func(*manifests.FleetState) {}, "Accepted", yes, "Accepted", ""},
 		"leads somewhere":               {func(*manifests.FleetState) {}, "ResolvedRefs", yes, "ResolvedRefs", ""},
 		"a field without effect":        {func(s *manifests.FleetState) { s.Streams.Served[0].Notes = []string{"sessionAffinity=ClientIP"} }, "ResolvedRefs", yes, "ResolvedRefs", "; sessionAffinity=ClientIP"},
-		"a mistake":                     {mistake, "Accepted", no, "Invalid", `what was in effect before stays: listener "http" leads nowhere`},
-		"a mistake is not the Pods'":    {mistake, "Synced", no, "NotAccepted", "no Pod is told of generation 5"},
+		"a mistake":                     {mistake, "Accepted", no, "Invalid", `the last accepted generation stays in effect: listener "http" leads nowhere`},
+		"a mistake is not the Pods'":    {mistake, "Synced", no, "NotAccepted", "no Pod gets generation 5"},
 		"a mistake leaves the Pods":     {mistake, "Ready", yes, "PodsReady", ""},
 		"a mistake leads to no Service": {mistake, "ResolvedRefs", open, "NotAccepted", "Accepted"},
-		"a mistake in a new one":        {func(s *manifests.FleetState) { mistake(s); s.Deployment = nil }, "Ready", no, "Invalid", "nothing is made"},
+		"a mistake in a new one":        {func(s *manifests.FleetState) { mistake(s); s.Deployment = nil }, "Ready", no, "Invalid", "no object is made"},
 		"a mistake for serve alone":     {func(s *manifests.FleetState) { s.Streams.Served[1].Problem = "no such field" }, "Accepted", no, "NotInEffect", "no such field"},
 		"and for the Pods":              {func(s *manifests.FleetState) { s.Streams.Served[1].Problem = "no such field" }, "Synced", no, "NotAccepted", ""},
 		"one of all in the namespace":   {func(s *manifests.FleetState) { s.Streams.Served = []envoyconfig.ObjectState{{Problem: "too many"}} }, "Accepted", no, "NotInEffect", "too many"},
