@@ -200,7 +200,7 @@ func (r *Reflector) Stale(now time.Time) (since time.Time, err error) {
 	if r.known.IsZero() || now.Sub(r.known) < longestSilence {
 		return time.Time{}, nil
 	}
-	err = fmt.Errorf("the watch of %s has sent nothing since %s", r.What, r.known.UTC().Format(time.RFC3339))
+	err = fmt.Errorf("the watch of %s has sent no event since %s", r.What, r.known.UTC().Format(time.RFC3339))
 	if r.failed != nil {
 		err = fmt.Errorf("%w: %w", err, r.failed)
 	}

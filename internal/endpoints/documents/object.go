@@ -173,7 +173,7 @@ func (s *Set) lost(kind string) {
 // LostKind says that a kind is missing although there are slices of it.
 func LostKind(kind string) Mistake {
 	return Mistake{
-		File: APIServer, Document: kind, Rule: "is lost: the API server does not have the kind any more, and what its objects published stays",
+		File: APIServer, Document: kind, Rule: "is lost: the API server does not have the kind any more; the published endpoints of its objects stay",
 		Remedy: "apply the CustomResourceDefinition and the objects again; if that is meant, set DOCUMENTS_API=false",
 	}
 }

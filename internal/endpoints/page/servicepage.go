@@ -168,9 +168,9 @@ func (v *serviceView) pick(d *report.Document) {
 	case len(d.Nodes) == 0 && !d.Leader:
 		v.Empty = "This replica stands by and knows no nodes."
 	case len(d.Nodes) == 0 && d.Source.LastSuccess.IsZero():
-		v.Empty = "The source has not been read yet, and the slices publish nothing."
+		v.Empty = "The source has not been read yet, and no slice publishes an endpoint."
 	case len(d.Nodes) == 0:
-		v.Empty = "The source lists no node, and the slices publish nothing."
+		v.Empty = "The source lists no node, and no slice publishes an endpoint."
 	case len(found) == 0:
 		v.Empty = "No node matches."
 	}

@@ -204,10 +204,10 @@ func TestContract238WhatIsNotCurrentIsToldWithin45Seconds(t *testing.T) {
 	}{
 		"the right to slices is taken away":    {func(r *remote) http.HandlerFunc { return refuses("endpointslices", r.serve) }, "grant the user of SECURED_KUBECONFIG list and watch of endpointslices (discovery.k8s.io) and services in namespace shop"},
 		"the right to Services is taken away":  {func(r *remote) http.HandlerFunc { return refuses("services", r.serve) }, "in namespace shop"},
-		"watches are accepted and say nothing": {func(*remote) http.HandlerFunc { return mute }, "has sent nothing since"},
+		"watches are accepted and say nothing": {func(*remote) http.HandlerFunc { return mute }, "has sent no event since"},
 		"no request is answered": {func(*remote) http.HandlerFunc {
 			return func(_ http.ResponseWriter, q *http.Request) { <-q.Context().Done() }
-		}, "has sent nothing since"},
+		}, "has sent no event since"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			following(t, func(t *testing.T, r *remote, reader *placement.Reader) {
@@ -226,7 +226,7 @@ func TestContract238WhatIsNotCurrentIsToldWithin45Seconds(t *testing.T) {
 				}
 				// The watch has told its last bookmark two seconds before its end.
 				told(t, f, 42*time.Second, name, func(is *inventory.Placement, err error) bool {
-					return is == nil && err != nil && strings.Contains(err.Error(), "has sent nothing since") && strings.Contains(err.Error(), c.want)
+					return is == nil && err != nil && strings.Contains(err.Error(), "has sent no event since") && strings.Contains(err.Error(), c.want)
 				})
 				r.put(slice(web(), "web-1", "b"))
 				r.answers(nil)

@@ -105,9 +105,9 @@ func (c *cluster) judgeRights(ctx context.Context, id ID, namespace string, righ
 		case listed.Incomplete:
 			checks = append(checks, id.skip(subject, "not known: RBAC does not give it, and the API server does not list what other authorizers give"))
 		case strings.HasSuffix(r.names[0], lease.RepliesSuffix):
-			checks = append(checks, id.warn(subject, "%s may not, so what this replica does not reach is down, also where another replica reaches it", c.user).remedied(remedy))
+			checks = append(checks, id.warn(subject, "%s may not, so an endpoint that this replica does not reach is down, also where another replica reaches it", c.user).remedied(remedy))
 		case r.resource == "events":
-			checks = append(checks, id.warn(subject, "%s may not, so what happens is logged but not reported by Events", c.user).remedied(remedy))
+			checks = append(checks, id.warn(subject, "%s may not, so the program writes its log, and no Events", c.user).remedied(remedy))
 		default:
 			checks = append(checks, id.fail(subject, "%s may not", c.user).remedied(remedy))
 		}

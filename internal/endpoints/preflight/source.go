@@ -15,7 +15,7 @@ func judgeRead(nodes int, took time.Duration, err error, warnings []string) []Ch
 		checks[0] = SourceRead.fail("source", "%v (after %s)", err, took)
 	}
 	for _, warning := range warnings {
-		checks = append(checks, SourceRead.warn("cloud", "%s", warning).remedied("look in the data centre at what the message names"))
+		checks = append(checks, SourceRead.warn("cloud", "%s", warning).remedied("look at the object of the data centre that the message names"))
 	}
 	return checks
 }

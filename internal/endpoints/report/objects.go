@@ -121,7 +121,7 @@ func (c *objectConditions) held(cause guard.Cause) {
 	case guard.ProbesSilent:
 		c.add(kind, metav1.ConditionTrue, v1alpha1.ReasonCutOff, "so many endpoints are silent at once that the controller may be cut off from them: silence takes no endpoint down")
 	case guard.NothingPasses:
-		c.add(kind, metav1.ConditionTrue, v1alpha1.ReasonNoEndpointReady, "no endpoint that stays passes its health check: what passes or was ready stays published")
+		c.add(kind, metav1.ConditionTrue, v1alpha1.ReasonNoEndpointReady, "no endpoint that stays passes its health check: endpoints that pass or were ready stay published")
 	case guard.NoNodes, guard.NothingPassesFilter, guard.NothingStays, guard.TooManyRemovals, guard.ContradictoryRead:
 		c.add(kind, metav1.ConditionTrue, v1alpha1.ReasonInventoryRejected, "the inventory was rejected (%s): endpoints that it leaves out stay, and follow their health checks", cause)
 	default:

@@ -39,7 +39,7 @@ var (
 	// ErrNotSynced says that not every watch has told a complete list yet.
 	ErrNotSynced = errors.New("the first join is not made yet")
 	// ErrExpired says that what happened since is not known, or not for certain.
-	ErrExpired = errors.New("what happened since then is not known here any more; list again")
+	ErrExpired = errors.New("the changes since then are not known here any more; list again")
 	// ErrBehind says that the token is from a replica that is further.
 	ErrBehind = errors.New("this replica has not yet reached the revision of the token")
 )

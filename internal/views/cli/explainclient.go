@@ -51,9 +51,9 @@ func (a *asking) explainFleet(s *xds.Stream) {
 	switch of := s.Fleet; {
 	case of == nil:
 	case of.Kept:
-		a.say("  fleet: nothing names it any more, so it keeps its listeners; write it again, or with an empty list of listeners to close them")
+		a.say("  fleet: no file or object names it any more, so it keeps its listeners; write it again, or with an empty list of listeners to close them")
 	case of.Carrier == "":
-		a.say("  fleet: nothing names it, so it gets clusters of every Service that it may use, and no listeners")
+		a.say("  fleet: no file or object names it, so it gets clusters of every Service that it may use, and no listeners")
 	case of.Problem != "":
 		a.say("  fleet: the newest version of the %s is not in effect: %s", of.Carrier, of.Problem)
 	case of.Unread != "":

@@ -38,7 +38,7 @@ func MetricFamilies() []MetricFamily {
 	protocols, types := []string{string(xds.Envoy), string(xds.GRPC)}, []string{"CDS", "EDS", "LDS", "RDS"}
 	return []MetricFamily{
 		{prefix + "build_info", gauge, map[string][]string{"version": nil, "goversion": nil}, "Always 1; the labels say what runs.", prefix + "build_info", "which versions run"},
-		{prefix + "synced", gauge, nil, "1 when every watch has brought a complete list.", prefix + "synced == 0", "the replica serves nothing yet; `/readyz` says which watch is missing"},
+		{prefix + "synced", gauge, nil, "1 when every watch has brought a complete list.", prefix + "synced == 0", "the replica serves no client yet; `/readyz` says which watch is missing"},
 		{prefix + "endpoints", gauge, map[string][]string{"state": states}, "Endpoints that are shown, by state.", "sum by (instance) (" + prefix + "endpoints)", "replicas that watch the same show the same number"},
 		{prefix + "endpoint_changes_total", counter, nil, "Endpoints that were added, changed or removed.", "rate(" + prefix + "endpoint_changes_total[5m])", "how much changes in the cluster, also without clients"},
 		{prefix + "unconfirmed_objects", gauge, nil, "Services and slices that a list left out, and that stay until the API server confirms that they are gone.", prefix + "unconfirmed_objects > 0", "for seconds: normal after an outage; for minutes: the API server does not answer the confirmation"},
@@ -50,8 +50,8 @@ func MetricFamilies() []MetricFamily {
 		{prefix + "stream_events_total", counter, map[string][]string{"type": kinds}, "Events sent, by type.", "rate(" + prefix + "stream_events_total[5m])", "how much changes, times the clients"},
 		{prefix + "requests_denied_total", counter, map[string][]string{"code": nil}, "Requests that were denied, by HTTP status.", "rate(" + prefix + `requests_denied_total{code="403"}[5m])`, "a client asks for what it may not see"},
 		{prefix + "streams_expired_total", counter, nil, "Streams that ended with 410.", "rate(" + prefix + "streams_expired_total[5m])", "clients that had to read everything again: too slow, away too long, or rights that changed"},
-		{prefix + "streams_timed_out_total", counter, nil, "Streams that timed out: the client took nothing for 20 s.", "rate(" + prefix + "streams_timed_out_total[5m])", "clients that hang, or whose network does"},
-		{prefix + "streams_resumed_total", counter, nil, "Streams that went on from a token.", "rate(" + prefix + "streams_resumed_total[5m])", "clients that connect again and miss nothing"},
+		{prefix + "streams_timed_out_total", counter, nil, "Streams that timed out: the client took no data for 20 s.", "rate(" + prefix + "streams_timed_out_total[5m])", "clients that hang, or whose network does"},
+		{prefix + "streams_resumed_total", counter, nil, "Streams that went on from a token.", "rate(" + prefix + "streams_resumed_total[5m])", "clients that connect again and miss no event"},
 		{prefix + "xds_streams", gauge, map[string][]string{"protocol": protocols}, "Streams of xDS that are open, by protocol.", "sum by (protocol) (" + prefix + "xds_streams)", "compare with XDS_MAX_CLIENTS times the replicas"},
 		{prefix + "xds_streams_rejecting", gauge, nil, "Streams of xDS whose client rejected the newest answer of a type, and keeps the one before.", prefix + "xds_streams_rejecting > 0", "see the runbook EndpointViewsConfigurationRejected"},
 		{prefix + "xds_fleets_kept", gauge, map[string][]string{"reason": {string(xds.KeptMissing), string(xds.KeptInvalid), string(xds.KeptUnread)}}, "Fleets that keep old listeners: their file or object is gone (missing), wrong (invalid) or unreadable (unread).", "max by (reason) (" + prefix + "xds_fleets_kept) > 0", "changes of the fleet have no effect; the log and `endpoint-views explain --client` name it"},

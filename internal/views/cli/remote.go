@@ -136,6 +136,6 @@ func (r *remote) list(ctx context.Context) ([]json.RawMessage, error) {
 // warn says that what is shown may be out of date.
 func (r *remote) warn(metadata views.ListMetadata) {
 	if since := metadata.Annotations[views.AnnotationStaleSince]; since != "" {
-		fmt.Fprintf(r.Stderr, "The server has heard nothing from its API server since %s: this is the last state.\n", since)
+		fmt.Fprintf(r.Stderr, "The server has had no event from its API server since %s: this is the last state.\n", since)
 	}
 }

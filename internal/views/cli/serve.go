@@ -188,7 +188,7 @@ func (s *serving) tell(ctx context.Context) {
 			s.turn(&fleets, s.fleets(), "the new list of fleets has a mistake, the last good one stays in effect", "the list of fleets is in effect")
 			lacks, fails := s.sight()
 			s.turn(&missing, lacks, "no fleets from the API server, fleets that are known stay", "")
-			s.turn(&silent, fails, "the API server does not answer about fleets, the last state is kept", "the API server tells fleets again")
+			s.turn(&silent, fails, "the API server does not answer about fleets, the last state is kept", "the API server answers about fleets again")
 		}
 	}
 }
@@ -197,7 +197,7 @@ func (s *serving) tell(ctx context.Context) {
 func tellCrowded(log *slog.Logger, before, now []string) []string {
 	for _, namespace := range now {
 		if !slices.Contains(before, namespace) {
-			log.Error("not all Services and endpoints of a namespace are shown: they are more than is kept of one namespace; what is shown stays; remove Services, or shorten their ports and annotations", "namespace", namespace)
+			log.Error("not all Services and endpoints of a namespace are shown: they are more than is kept of one namespace; the shown ones stay; remove Services, or shorten their ports and annotations", "namespace", namespace)
 		}
 	}
 	for _, namespace := range before {

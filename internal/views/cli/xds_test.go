@@ -39,8 +39,8 @@ func withClients(t *testing.T) string {
 func TestContract70ExplainSaysOfAClientWhatItWasSentAndWhatItSaidToThat(t *testing.T) {
 	server := withClients(t)
 	for args, want := range map[string][]string{
-		"--client shop/old":     {"nothing names it any more, so it keeps its listeners"},
-		"--client shop/by-hand": {"nothing names it, so it gets clusters of every Service"},
+		"--client shop/old":     {"no file or object names it any more, so it keeps its listeners"},
+		"--client shop/by-hand": {"no file or object names it, so it gets clusters of every Service"},
 		"--client shop/filed":   {"fleet: the file is in effect"},
 		"--client shop/edge":    {"shop/edge (envoy, node edge-1 at 10.9.0.1:4)", "the newest version of the object is not in effect: listener has no port", "EDS web.shop:80: sent at 2026-01-02T03:04:06Z, acknowledged at 2026-01-02T03:04:07Z"},
 		"--client caller-1":     {"EDS web.shop:80: sent at 2026-01-02T03:04:06Z, rejected, so the client keeps the version before: no such zone", "CDS web.shop:80: sent at 2026-01-02T03:04:06Z, not acknowledged"},

@@ -39,7 +39,7 @@ func Explain(address netip.Addr, slice *Slice, object *corev1.Service, all []*Sl
 // explainPort says what becomes of the address at one port of the slice.
 func explainPort(address netip.Addr, slice *Slice, service *Service, p slicePort, joined []Endpoint, all []*Slice) []string {
 	if !slices.ContainsFunc(service.Ports, func(of Port) bool { return of.Name == p.name && of.Protocol == p.protocol }) {
-		return []string{fmt.Sprintf("Service %s has no port %q of protocol %s, so the port of the slice counts for nothing; name it like one of the Service's: %s",
+		return []string{fmt.Sprintf("Service %s has no port %q of protocol %s, so the port of the slice does not count; name it like one of the Service's: %s",
 			service.Name, p.name, p.protocol, portNames(service))}
 	}
 	var texts []string

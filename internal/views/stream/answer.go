@@ -29,7 +29,7 @@ func (r *refusal) after(seconds int) *refusal {
 
 // expired says that the history ended.
 func expired() *refusal {
-	return refuse(http.StatusGone, "Expired", "what happened since that resourceVersion is not known here any more; ask again without one")
+	return refuse(http.StatusGone, "Expired", "the changes since that resourceVersion are not known here any more; ask again without one")
 }
 
 // refused turns what the cache says into an answer.

@@ -107,7 +107,7 @@ func (s *Server) describe(shown *pageData, identity *Identity, now time.Time) {
 		cause = ": " + err.Error()
 	}
 	if err != nil {
-		shown.Stale = "The API server has sent nothing since " + since.UTC().Format(moment) + cause + "."
+		shown.Stale = "The API server has sent no event since " + since.UTC().Format(moment) + cause + "."
 	}
 }
 

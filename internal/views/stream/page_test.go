@@ -68,7 +68,7 @@ func TestContract44ThePageSaysSinceWhenItIsNotCurrent(t *testing.T) {
 	address := loopback(t, newCluster(t, "shop"), func(time.Time) (time.Time, error) {
 		return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), errors.New("connection refused")
 	})
-	if _, body := get(t, http.DefaultClient, address+"/", ""); !strings.Contains(body, "nothing since 2026-01-02 03:04:05 UTC: connection refused.") || !strings.Contains(body, "shop/web") {
+	if _, body := get(t, http.DefaultClient, address+"/", ""); !strings.Contains(body, "no event since 2026-01-02 03:04:05 UTC: connection refused.") || !strings.Contains(body, "shop/web") {
 		t.Errorf("got %s, want since when, why, and the last state", body)
 	}
 }

@@ -193,7 +193,7 @@ func (s *stream) run() string {
 func (s *stream) lost() string {
 	if time.Since(s.began) >= s.opts.Take { // the error is another one in HTTP/2
 		s.stats.timedOut.Add(1)
-		return "the client took nothing for " + s.opts.Take.String()
+		return "the client took no data for " + s.opts.Take.String()
 	}
 	return "the client went away"
 }

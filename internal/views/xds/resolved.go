@@ -98,7 +98,7 @@ func (s *Server) leads(fleet string, b envoyconfig.Backend, service *join.Servic
 		return v1alpha1.ReasonPortNotFound, fmt.Sprintf("Service %s has no port of TCP; add one", name)
 	}
 	if _, found = b.Cluster(service); !found {
-		return v1alpha1.ReasonUnsupportedProtocol, fmt.Sprintf("port %d of Service %s speaks TLS, and nothing says how certificates are checked; it needs the annotation %s", port.Number, name, join.AuthorityAnnotation)
+		return v1alpha1.ReasonUnsupportedProtocol, fmt.Sprintf("port %d of Service %s speaks TLS, and no authority for its certificates is set; it needs the annotation %s", port.Number, name, join.AuthorityAnnotation)
 	}
 	return "", ""
 }

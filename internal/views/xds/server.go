@@ -94,7 +94,7 @@ func New(opts Options) (*Server, error) {
 	case opts.TLS == nil && !opts.Address.Addr().IsLoopback():
 		return nil, errors.New("xds: without certificates only a loopback address may be served")
 	case opts.TLS != nil && (opts.Namespaces == nil || opts.Accepts == nil || opts.TrustDomain == ""):
-		return nil, errors.New("xds: with certificates it has to be known of which trust domain they are and what each client may see")
+		return nil, errors.New("xds: with certificates a trust domain and the namespaces of each client are needed")
 	}
 	opts.MostClients = transport.SocketShare(opts.MostClients)
 	opts.Fleets = cmp.Or(opts.Fleets, NewFleets())

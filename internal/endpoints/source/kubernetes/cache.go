@@ -89,7 +89,7 @@ func (c *nodeCache) list() ([]inventory.Node, error) {
 	defer c.mu.Unlock()
 	if !c.trusted() {
 		why := cmp.Or(c.last, errors.New("the watch is not open"))
-		return nil, fmt.Errorf("the remote API server has sent nothing since %s: %w", c.known.UTC().Format(time.RFC3339), why)
+		return nil, fmt.Errorf("the remote API server has sent no event since %s: %w", c.known.UTC().Format(time.RFC3339), why)
 	}
 	total := 0
 	for _, n := range c.nodes {

@@ -48,7 +48,7 @@ func TestContract02AfterAGapLongerThanTheGraceACompleteListIsAskedFor(t *testing
 
 // isStale reports whether the error says since when nothing is known.
 func isStale(err error) bool {
-	return err != nil && strings.Contains(err.Error(), "has sent nothing since 2")
+	return err != nil && strings.Contains(err.Error(), "has sent no event since 2")
 }
 
 // stale checks that reads are errors as soon as the stream, which is about to end,

@@ -80,8 +80,8 @@ func TestContract36ALostRightOnNodesAndASilentWatchAreToldWithin45Seconds(t *tes
 		want    string
 	}{
 		"the right is taken away":              {forbidden, false, "grant the user of SECURED_KUBECONFIG get, list and watch on nodes"},
-		"requests are not answered":            {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, false, "has sent nothing since"},
-		"watches are accepted and say nothing": {accepting, true, "has sent nothing since"},
+		"requests are not answered":            {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, false, "has sent no event since"},
+		"watches are accepted and say nothing": {accepting, true, "has sent no event since"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			simulated(t, resting(whole()), func(t *testing.T, a *api, _ *pipes.Network, source *kubernetes.Source) {

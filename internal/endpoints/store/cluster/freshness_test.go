@@ -173,11 +173,11 @@ func TestContract36AWatchThatIsRefusedOrSilentIsToldWithin45Seconds(t *testing.T
 		"unauthorized":      {func(k *keeper) { k.code = http.StatusUnauthorized }, "not for you"},
 		"the Service alone": {func(k *keeper) { k.code, k.only = http.StatusForbidden, "services" }, "the watch of the Service"},
 		"the slices alone":  {func(k *keeper) { k.code, k.only = http.StatusForbidden, "endpointslices" }, "the watch of slices"},
-		"the lists hang, and watches are accepted and tell nothing": {func(k *keeper) { k.silent, k.unlisted = true, true }, "has sent nothing since"},
+		"the lists hang, and watches are accepted and tell nothing": {func(k *keeper) { k.silent, k.unlisted = true, true }, "has sent no event since"},
 		"an error of the server":                                    {func(k *keeper) { k.code = http.StatusInternalServerError }, "not for you"},
-		"nothing is answered":                                       {func(k *keeper) { k.hangs = true }, "has sent nothing since"},
-		"the watch of slices hangs":                                 {func(k *keeper) { k.hangs, k.only = true, "endpointslices" }, "the watch of slices has sent nothing since"},
-		"the watch of services hangs":                               {func(k *keeper) { k.hangs, k.only = true, "services" }, "the watch of the Service has sent nothing since"},
+		"nothing is answered":                                       {func(k *keeper) { k.hangs = true }, "has sent no event since"},
+		"the watch of slices hangs":                                 {func(k *keeper) { k.hangs, k.only = true, "endpointslices" }, "the watch of slices has sent no event since"},
+		"the watch of services hangs":                               {func(k *keeper) { k.hangs, k.only = true, "services" }, "the watch of the Service has sent no event since"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			kept(t, func(t *testing.T, k *keeper, store *single) {

@@ -47,7 +47,7 @@ func TestContract56AWatchThatIsRefusedIsToldForTheTargetsOfItsNamespace(t *testi
 			if err != nil || state.Service.UID != "s-1" || (state.Stale != nil) != refused {
 				t.Errorf("refused %t: got %+v, %v", refused, state, err)
 			}
-			if refused && !strings.Contains(state.Stale.Error(), "of namespace blog has sent nothing since") {
+			if refused && !strings.Contains(state.Stale.Error(), "of namespace blog has sent no event since") {
 				t.Errorf("got %v, want the namespace and since when", state.Stale)
 			}
 			for _, sight := range hub.Local().Sights {

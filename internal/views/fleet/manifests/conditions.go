@@ -112,7 +112,7 @@ func ready(s FleetState) metav1.Condition {
 	}
 	switch {
 	case wanted == 0:
-		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonPodsNotReady, "spec.replicas is 0: nothing takes traffic; raise it")
+		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonPodsNotReady, "spec.replicas is 0: no Pod takes traffic; raise it")
 	case have < wanted:
 		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonPodsNotReady, "%d of %d Pods are ready%s", have, wanted, why(s))
 	}
