@@ -311,22 +311,23 @@ func (h *history) run(d time.Duration) string {
 }
 
 // still lets the world be as it is, and returns what is written in the end. While something is
-// refused or stored otherwise, it is sent again and again (23, 171).
+// refused or stored otherwise, it is sent again and again (23, 171), and what was removed is
+// released some time (60).
 func (h *history) still() string {
 	h.mu.Lock()
 	troubled := slices.ContainsFunc(h.troubles, func(t trouble) bool { return t.ended.IsZero() || time.Since(t.ended) < delayed(t.kind) })
 	h.mu.Unlock()
-	if troubled {
+	if troubled || len(h.Gone)+len(h.Left) > 0 {
 		return ""
 	}
 	h.note("the world stands still")
-	if problem := h.run(3 * time.Minute); problem != "" { // drains, counts and hand-overs end
+	if problem := h.run(6 * time.Minute); problem != "" { // drains, hand-overs and ten rejected inventories end
 		return problem
 	}
 	before := h.written()
 	problem := h.run(time.Minute)
 	if all := h.written(); problem == "" && len(all) > len(before) {
-		problem = fmt.Sprintf("contract 22: after three minutes without any change there are the writes %v within a minute", all[len(before):])
+		problem = fmt.Sprintf("contract 22: after six minutes without any change there are the writes %v within a minute", all[len(before):])
 	}
 	return problem
 }
