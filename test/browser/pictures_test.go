@@ -25,11 +25,8 @@ type picture struct {
 
 // pictures are the pages of which the documentation has one.
 func pictures(t *testing.T) []page {
-	return []page{pictureOfANodeDown(t), pictureOfHolding(t), pictureOfFailingOpen(t)}
+	return []page{pictureOfANodeDown(t), pictureOfManyServices(t)}
 }
-
-// lasts reports whether the mode has lasted for some seconds, which are said.
-func lasts(doc report.Document) bool { return doc.At.Sub(doc.Since) > 2*time.Second }
 
 func pictureOfANodeDown(t *testing.T) page {
 	d := newDaemon(t, 7, append(workers(7), node{Name: "frankfurt-control-1", IP: backend(9), Ready: true}))
@@ -39,24 +36,47 @@ func pictureOfANodeDown(t *testing.T) page {
 	return page{Name: "node-down", URL: d.url, Picture: &picture{"status-node-down", 1200, 860, "light"}}
 }
 
-func pictureOfHolding(t *testing.T) page {
-	d := newDaemon(t, 6, workers(6), "EMPTY_RESULT_THRESHOLD=10", "SOURCE_POLL_INTERVAL=4s")
-	d.until("all ready", func(doc report.Document) bool { return doc.Healthy })
-	d.write(workers(2))
-	d.until("hold", func(doc report.Document) bool {
-		return doc.Mode == "Hold" && lasts(doc) && doc.Source.RejectedInventories > 1
-	})
-	return page{Name: "hold", URL: d.url, Picture: &picture{"status-hold-dark", 1000, 720, "dark"}}
-}
-
-func pictureOfFailingOpen(t *testing.T) page {
-	d := newDaemon(t, 2, workers(2))
-	d.until("all ready", func(doc report.Document) bool { return doc.Healthy })
-	for _, b := range d.backends {
-		b.Close()
+// pictureOfManyServices has what the page says of a list in which one pool fails open and one
+// Service is refused.
+func pictureOfManyServices(t *testing.T) page {
+	at := time.Date(2026, 11, 3, 3, 14, 15, 0, time.UTC)
+	publishes := report.ModeState{Mode: "Publish"}
+	opened := report.ModeState{Mode: "FailOpen", Reason: "NothingPasses", Message: "no endpoint passes its health check: all are published ready until one passes", Since: at.Add(-4 * time.Minute)}
+	read := func(kind string) *report.SourceState {
+		return &report.SourceState{Kind: kind, LastSuccess: at.Add(-9 * time.Second)}
 	}
-	d.until("fail open", func(doc report.Document) bool { return doc.Mode == "FailOpen" && lasts(doc) })
-	return page{Name: "fail-open", URL: d.url, Picture: &picture{"status-fail-open-phone", 375, 720, "light"}}
+	healthy := func(namespace, service string) report.ServiceStatus {
+		return report.ServiceStatus{
+			Namespace: namespace, Service: service, Condition: report.Healthy, Summary: "6 of 6 nodes ready in " + namespace + "/" + service,
+			Pools: []report.PoolUse{{Name: "frankfurt", State: report.Active}}, ReadyEndpoints: 6, Endpoints: 6,
+		}
+	}
+	list := report.Services{
+		Headline: report.Headline{
+			Head:    report.Head{APIVersion: report.APIVersion, At: at, Decided: true, Leader: true},
+			Summary: "4 of 6 Services healthy: 1 FailOpen, 1 Refused", Condition: report.FailOpen,
+			Program: report.Program{Version: "v1.2.3", StartedAt: at.Add(-50 * time.Hour), UptimeSeconds: 180000},
+		},
+		Documents: &report.Documents{Generation: 4},
+		Pools: []report.PoolStatus{
+			{Name: "london", Condition: report.FailOpen, ModeState: opened, Source: read("kubernetes"), Services: 1, Stages: report.Stages{Nodes: 3, Eligible: 3, Ready: 3}},
+			{Name: "frankfurt", Condition: report.Healthy, ModeState: publishes, Source: read("ionos"), Services: 4, Stages: report.Stages{Nodes: 6, Eligible: 6, Passing: 6, Ready: 6}},
+		},
+		Conditions: []report.ConditionCount{{Condition: report.FailOpen, Services: 1}, {Condition: report.Refused, Services: 1}, {Condition: report.Healthy, Services: 4}},
+		Known:      6, Total: 6,
+		Services: []report.ServiceStatus{
+			{
+				Namespace: "shop", Service: "search", Condition: report.FailOpen, Summary: "Failing open: 0 of 3 nodes pass, 3 of 3 published ready in shop/search",
+				Pools: []report.PoolUse{{Name: "london", State: report.Active}}, ReadyEndpoints: 3, Endpoints: 3,
+			},
+			{
+				Namespace: "blog", Service: "front", Condition: report.Refused, Summary: "nothing is published for blog/front",
+				Refusals: []report.Refusal{{Pool: "london", Reason: "PoolNotAllowed", Message: "namespace blog may not use pool london"}},
+			},
+			healthy("blog", "comments"), healthy("pay", "api"), healthy("shop", "api"), healthy("shop", "web"),
+		},
+	}
+	return page{Name: "services", URL: serveMany(t, list), Picture: &picture{"services", 1200, 900, "light"}}
 }
 
 // TestThePicturesOfTheDocumentationSayWhatThePageSays compares what the headline

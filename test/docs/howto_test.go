@@ -56,7 +56,6 @@ var howtos = map[string]string{
 	"docs/how-to/many-services.md":       "for team in shop blog pay; do kubectl create namespace $team; done\necho x > token\ncp ~/.kube/config london-kubeconfig.yaml",
 	"docs/how-to/kube-proxy-to-envoy.md": frontService,
 	"docs/how-to/fleet-fails.md":         fleetBefore,
-	"docs/how-to/rejected-resource.md":   fleetBefore,
 	"docs/how-to/second-service.md":      release + "echo x > token\ncp ~/.kube/config remote-kubeconfig.yaml",
 	"docs/how-to/security.md":            release + "echo x > token",
 	"docs/how-to/upgrade.md":             release,

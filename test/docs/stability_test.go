@@ -23,47 +23,24 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/golden"
 )
 
-const stabilityPage = "docs/reference/stability.md"
+const namesFile = "docs/reference/names.txt"
 
-// list is a list of names on the page, between the comment that names it and the end of the block.
-var list = regexp.MustCompile("(?s)<!-- names: ([a-z -]+) -->\n```text\n(.*?)```\n")
-
-// TestContract220ThePageOfStableNamesIsTheCode asks the code for its names. A name that is missing
-// on the page is new and stays from the next release on; one that the code does not have any more
+// TestContract220TheListOfStableNamesIsTheCode asks the code for its names. A name that is missing
+// in the list is new and stays from the next release on; one that the code does not have any more
 // breaks somebody.
-func TestContract220ThePageOfStableNamesIsTheCode(t *testing.T) {
-	text := read(t, stabilityPage)
-	want := names(t)
-	var listed []string
-	got := list.ReplaceAllStringFunc(text, func(block string) string {
-		title := list.FindStringSubmatch(block)[1]
-		listed = append(listed, title)
-		if len(want[title]) < 2 {
-			t.Errorf("%q: got names %q: are they still found?", title, want[title])
+func TestContract220TheListOfStableNamesIsTheCode(t *testing.T) {
+	all := names(t)
+	text := "Names that stay, see stability.md. Where the change of a name is wanted, \"go test ./test/docs -run Contract220 -update\" writes this file.\n"
+	for _, title := range slices.Sorted(maps.Keys(all)) {
+		if len(all[title]) < 2 {
+			t.Errorf("%q: got names %q: are they still found?", title, all[title])
 		}
-		text := folded(want[title])
-		if title == "commands" {
-			text = strings.Join(want[title], "\n") + "\n"
-		}
-		return "<!-- names: " + title + " -->\n```text\n" + text + "```\n"
-	})
-	slices.Sort(listed)
-	if all := slices.Sorted(maps.Keys(want)); !slices.Equal(all, listed) {
-		t.Errorf("got lists %q, want %q", listed, all)
+		text += "\n[" + title + "]\n" + strings.Join(all[title], "\n") + "\n"
 	}
-	if got == text {
-		return
-	}
-	if golden.Updating() {
-		if err := os.WriteFile(filepath.Join(root, stabilityPage), []byte(got), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	t.Errorf("the page does not have the names of the code. Where the change of a name is wanted, run: go test ./test/docs -run Contract220 -update")
+	golden.Check(t, filepath.Join(root, namesFile), text, "go test ./test/docs -run Contract220 -update")
 }
 
-// names are the names that stay, by list of the page.
+// names are the names that stay, by the title of their list.
 func names(t *testing.T) map[string][]string {
 	t.Helper()
 	lists := map[string][]string{
@@ -115,25 +92,6 @@ func labelled(name string, labels []string) string {
 	}
 	slices.Sort(labels)
 	return name + "{" + strings.Join(labels, ",") + "}"
-}
-
-// folded is the text of a list, in lines that fit.
-func folded(names []string) string {
-	var out strings.Builder
-	width := 0
-	for i, name := range names {
-		switch {
-		case i == 0:
-		case width+len(name) > 110:
-			out.WriteByte('\n')
-			width = 0
-		default:
-			out.WriteString("  ")
-		}
-		out.WriteString(name)
-		width += len(name) + 2
-	}
-	return out.String() + "\n"
 }
 
 // sources are what the expressions find in the code of the programs below a folder. What begins

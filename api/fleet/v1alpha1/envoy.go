@@ -58,28 +58,26 @@ type EnvoySpec struct {
 	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.name does not change; make another Envoy, move the clients, and delete this one"
 	Name string `json:"name"`
-	// Name of the ConfigMap with the file that the Envoys start from, by its key
-	// envoy.yaml. The operator writes it. It does not change.
+	// Name of the ConfigMap that the operator writes, with the file envoy.yaml that the
+	// Envoys start from. It does not change.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="spec.configMapName does not change; make another Envoy, move the clients, and delete this one"
 	ConfigMapName string `json:"configMapName"`
-	// How many Pods there are. A HorizontalPodAutoscaler may set it. With one, an
-	// update or a drained node costs requests where the new Pod is late.
+	// How many Pods there are. A HorizontalPodAutoscaler may set it. With one Pod, a
+	// drained node can cost requests.
 	// +optional
 	// +kubebuilder:default=2
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=1000
 	Replicas *int32 `json:"replicas,omitempty"`
-	// Another control plane than endpoint-views. It then says what the Envoys listen
-	// on, by the v3 API and a stream of ADS, and the operator cannot say whether they
-	// follow.
+	// A control plane of your own, with the v3 API and ADS, instead of listeners. The
+	// operator then cannot say whether the Envoys follow.
 	// +optional
 	XDS *EnvoyXDS `json:"xds,omitempty"`
-	// Name of the Secret with tls.crt, tls.key and ca.crt that the Envoys show to the
-	// control plane. Each fleet has its own. A renewed one takes effect without a
-	// restart. Default: the name with -xds at its end; with xds there is no TLS without it.
+	// Secret with tls.crt, tls.key and ca.crt for the control plane. Default: the name
+	// with -xds at its end; with xds, no TLS.
 	// +optional
 	// +kubebuilder:validation:MaxLength=253
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*)?$`
@@ -96,36 +94,34 @@ type EnvoySpec struct {
 	// +listMapKey=name
 	// +kubebuilder:validation:XValidation:rule="self.all(a, self.exists_one(b, (a.port < 1024 ? a.port + 8000 : a.port) == (b.port < 1024 ? b.port + 8000 : b.port)))",message="two listeners have the same port in the Pod, where those below 1024 are 8000 higher; give each one of its own"
 	Listeners []Listener `json:"listeners,omitempty"`
-	// Addresses of the Pod that the Envoys listen on. DualStack is all of them, in clusters
-	// of IPv4, of IPv6 and of both. IPv4 is for nodes whose kernel has no IPv6: there an
-	// Envoy rejects listeners of the other form.
+	// Addresses of the Pod that the Envoys listen on. DualStack is all of them. IPv4 is
+	// for nodes whose kernel has no IPv6.
 	// +optional
 	// +kubebuilder:default=DualStack
 	IPFamily IPFamily `json:"ipFamily,omitempty"`
-	// The Service before the Envoys, by which clients reach them.
+	// The Service in front of the Envoys, by which clients reach them.
 	// +optional
 	Service EnvoyService `json:"service,omitempty"`
 	// The Pods.
 	// +optional
 	PodTemplate EnvoyPodTemplate `json:"podTemplate,omitempty"`
-	// How many connections of clients one Envoy has at a time. What comes beyond is
-	// closed at once, so that one client cannot take the memory of all.
+	// How many connections of clients one Envoy has at a time. Further ones are closed
+	// at once.
 	// +optional
 	// +kubebuilder:default=50000
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=10000000
 	MaxConnections *int32 `json:"maxConnections,omitempty"`
-	// How long an Envoy that ends waits for the requests in it. It ends as soon as
-	// there are none.
+	// How long an Envoy that ends waits for its requests: set it above your slowest
+	// answer. It ends earlier without open requests.
 	// +optional
 	// +kubebuilder:default="60s"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('5s') && duration(self) <= duration('1h')",message="drainTimeout is 5s to 1h"
 	DrainTimeout *metav1.Duration `json:"drainTimeout,omitempty"`
-	// Which requests and connections have a line in the output of an Envoy, as JSON.
-	// Failures are those that went wrong in the Envoy: a request that was lost has a
-	// line, and the others cost nothing.
+	// Which requests and connections have a line of JSON in the output of an Envoy:
+	// Failures in the Envoy, All or None.
 	// +optional
 	// +kubebuilder:default=Failures
 	AccessLog AccessLog `json:"accessLog,omitempty"`

@@ -29,39 +29,36 @@ type Listener struct {
 	// +kubebuilder:validation:Pattern=`^[a-z]([-a-z0-9]*[a-z0-9])?$`
 	// +kubebuilder:validation:XValidation:rule="self != 'health'",message="health is the port of Envoy's own pages; choose another name"
 	Name string `json:"name"`
-	// Port of the Service, to which clients connect. In the Pod an Envoy listens on the
-	// same one, below 1024 on that number plus 8000: 80 on 8080, 443 on 8443.
+	// Port of the Service, to which clients connect. In the Pod, a port below 1024 is 8000
+	// higher: 443 is 8443.
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	// +kubebuilder:validation:XValidation:rule="self != 9901 && self != 9902",message="the ports 9901 and 9902 are those of Envoy's own pages; choose another one"
 	Port int32 `json:"port"`
-	// HTTP or TCP.
+	// HTTP is HTTP/1.1 and HTTP/2. TCP passes on bytes, also TLS that the endpoints end.
 	// +optional
 	// +kubebuilder:default=HTTP
 	Protocol ListenerProtocol `json:"protocol,omitempty"`
-	// The Service that the listener leads to: its name, or NAMESPACE/NAME. It needs the
-	// annotation endpoints.ablmnzde.github.io/views: "true". One of another namespace also
-	// names this Envoy in the annotation endpoints.ablmnzde.github.io/fleets.
+	// The Service that the listener leads to: its name, or NAMESPACE/NAME where its
+	// annotation endpoints.ablmnzde.github.io/fleets names this fleet.
 	// +optional
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=127
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`
 	Service string `json:"service,omitempty"`
-	// Number of the port of that Service. Default: its first one.
+	// Number of the port of that Service. Default: its first port of TCP.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	ServicePort *int32 `json:"servicePort,omitempty"`
-	// Where requests go, by host and path. The most specific route counts: an exact
-	// host before one with an asterisk, and of one host the longest path prefix. A request
-	// without a route is answered with 404.
+	// Where requests go, by host and path, instead of service. The most specific route
+	// counts. A request without a route is answered with 404.
 	// +optional
 	// +kubebuilder:validation:MaxItems=128
 	// +listType=atomic
 	Routes []Route `json:"routes,omitempty"`
-	// Answer every request that no route is for with a redirect to HTTPS at this port, as
-	// clients know it. It keeps method and body. A route may lead the path
-	// /.well-known/acme-challenge to the Service of an authority.
+	// Redirect requests without a route to HTTPS at this port, as clients know it, with
+	// 308. A redirected request keeps its method and body.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
@@ -69,14 +66,13 @@ type Listener struct {
 	// TLS towards clients.
 	// +optional
 	TLS *ListenerTLS `json:"tls,omitempty"`
-	// Required: every connection begins with a header of the PROXY protocol, version 1 or
-	// 2, as load balancers write it, and one without it is refused.
+	// Required: every connection begins with a PROXY header, version 1 or 2, of a load
+	// balancer. Connections without the header are closed.
 	// +optional
 	// +kubebuilder:default=None
 	ProxyProtocol ProxyProtocol `json:"proxyProtocol,omitempty"`
-	// How many proxies in front of the Envoys are trusted to add to X-Forwarded-For.
-	// Without any, the address of the client is that of the connection, and what clients
-	// write into the header does not count.
+	// How many proxies in front are trusted to add to X-Forwarded-For. With 0, the client
+	// is the other end of the connection.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=16
@@ -110,9 +106,8 @@ func (l *Listener) PodPort() int32 {
 
 // ListenerTLS is TLS towards clients.
 type ListenerTLS struct {
-	// Secrets of type kubernetes.io/tls. Of several, that with the host that the client
-	// asks for is shown, otherwise the first one. A renewed certificate takes effect
-	// without a restart.
+	// Secrets of type kubernetes.io/tls. The host that the client asks for chooses;
+	// otherwise the first one is shown. Renewed ones need no restart.
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
@@ -120,7 +115,7 @@ type ListenerTLS struct {
 	// +kubebuilder:validation:items:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`
 	// +listType=atomic
 	SecretNames []string `json:"secretNames"`
-	// Oldest version that is accepted.
+	// Oldest version of TLS that is accepted.
 	// +optional
 	// +kubebuilder:default="1.2"
 	// +kubebuilder:validation:Enum="1.2";"1.3"
@@ -129,8 +124,8 @@ type ListenerTLS struct {
 
 // Route leads requests to a Service.
 type Route struct {
-	// Hosts, without a port: shop.example.com, or *.example.com for every host below it.
-	// Without any: every host.
+	// Hosts in small letters, without a port: shop.example.com, or *.example.com for
+	// every host below it. Default: every host.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MinLength=1
@@ -145,27 +140,25 @@ type Route struct {
 	// +kubebuilder:validation:MaxLength=1024
 	// +kubebuilder:validation:Pattern=`^/[^?#\s]*$`
 	PathPrefix string `json:"pathPrefix,omitempty"`
-	// The Service: its name, or NAMESPACE/NAME. It needs the annotation
-	// endpoints.ablmnzde.github.io/views: "true". One of another namespace also names this
-	// Envoy in the annotation endpoints.ablmnzde.github.io/fleets.
+	// The Service: its name, or NAMESPACE/NAME where its annotation
+	// endpoints.ablmnzde.github.io/fleets names this fleet.
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=127
 	// +kubebuilder:validation:Pattern=`^([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?/)?[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`
 	Service string `json:"service"`
-	// Number of the port of that Service. Default: its first one.
+	// Number of the port of that Service. Default: its first port of TCP.
 	// +optional
 	// +kubebuilder:validation:Minimum=1
 	// +kubebuilder:validation:Maximum=65535
 	ServicePort *int32 `json:"servicePort,omitempty"`
-	// Time of a whole request; 0s is no bound. Default: XDS_REQUEST_TIMEOUT of
-	// endpoint-views.
+	// Time of a whole request; 0s is no limit. Default: XDS_REQUEST_TIMEOUT.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('0s') && duration(self) <= duration('24h')",message="requestTimeout is 0s to 24h, where 0s is no bound"
 	RequestTimeout *metav1.Duration `json:"requestTimeout,omitempty"`
-	// Time after which a request ends in which nothing is sent; 0s is no bound. Default:
-	// XDS_STREAM_IDLE_TIMEOUT of endpoint-views.
+	// Time after which a silent request ends, also a WebSocket or a stream; 0s is no
+	// limit. Default: XDS_STREAM_IDLE_TIMEOUT.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=64

@@ -2,7 +2,7 @@ package v1alpha1
 
 import corev1 "k8s.io/api/core/v1"
 
-// EnvoyService is the Service before the Envoys.
+// EnvoyService is the Service in front of the Envoys.
 //
 // +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type == 'LoadBalancer') || (!has(self.loadBalancerClass) && !has(self.loadBalancerSourceRanges))",message="loadBalancerClass and loadBalancerSourceRanges need type LoadBalancer"
 // +kubebuilder:validation:XValidation:rule="(has(self.type) && self.type != 'ClusterIP') || !has(self.externalTrafficPolicy)",message="externalTrafficPolicy needs type NodePort or LoadBalancer"
@@ -51,7 +51,7 @@ type EnvoyPodTemplate struct {
 	// +kubebuilder:validation:MaxProperties=64
 	Annotations map[string]string `json:"annotations,omitempty"`
 	// Resources of the container. Default: 100m CPU and 128Mi of memory, and a limit of
-	// 512Mi. Where the memory is nearly used up, an Envoy accepts no more.
+	// 512Mi. An Envoy with little memory left refuses connections.
 	// +optional
 	Resources *corev1.ResourceRequirements `json:"resources,omitempty"`
 	// Nodes by their labels.
