@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	page = "../../docs/reference/consumers.md"
+	page = "../../docs/how-to/service.md"
 	// The table is between two lines of the page; everything else is written by hand.
 	begin = "<!-- begin: what was seen -->\n"
 	end   = "<!-- end: what was seen -->\n"

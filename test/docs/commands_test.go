@@ -139,7 +139,7 @@ func TestPagesNameOnlyExitStatusesThatThereAre(t *testing.T) {
 }
 
 func TestTheReferenceNamesEveryExitStatus(t *testing.T) {
-	const path = "docs/reference/exit-status.md"
+	const path = "docs/reference/check.md"
 	for _, n := range statuses {
 		if !strings.Contains(read(t, path), "\n| "+strconv.Itoa(n)+" | ") {
 			t.Errorf("%s: exit status %d is missing", path, n)

@@ -52,7 +52,7 @@ func TestContract219ThePageListsEachKeyOfTheLog(t *testing.T) {
 
 // monitoringPage has the keys below the heading Logs: in the first cells of a table, and in the
 // line below it.
-const monitoringPage = "deploy/monitoring/README.md"
+const monitoringPage = "docs/runbooks/README.md"
 
 // logKeys are the keys of the page, sorted; one that stands there twice is there twice.
 func logKeys(t *testing.T) []string {

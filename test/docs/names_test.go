@@ -172,7 +172,7 @@ func TestPagesNameOnlyWordsThatThereAre(t *testing.T) {
 	for _, condition := range report.ServiceConditions() {
 		known = append(known, string(condition))
 	}
-	known = append(known, rows(t, "docs/reference/events.md")...)
+	known = append(known, rows(read(t, "docs/reference/reasons.md"))...)
 	for _, f := range metrics.Families() {
 		for _, label := range f.Labels {
 			known = append(known, label.Values...)

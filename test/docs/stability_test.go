@@ -30,7 +30,7 @@ const namesFile = "docs/reference/names.txt"
 // breaks somebody.
 func TestContract220TheListOfStableNamesIsTheCode(t *testing.T) {
 	all := names(t)
-	text := "Names that stay, see stability.md. Where the change of a name is wanted, \"go test ./test/docs -run Contract220 -update\" writes this file.\n"
+	text := "Names that stay, see upgrade.md. Where the change of a name is wanted, \"go test ./test/docs -run Contract220 -update\" writes this file.\n"
 	for _, title := range slices.Sorted(maps.Keys(all)) {
 		if len(all[title]) < 2 {
 			t.Errorf("%q: got names %q: are they still found?", title, all[title])
@@ -59,7 +59,8 @@ func names(t *testing.T) map[string][]string {
 	for _, c := range crds(t) {
 		lists[strings.ToLower(c.Spec.Names.Kind)] = fields(c)
 	}
-	lists["events"] = rows(t, "docs/reference/events.md")
+	_, events, _ := strings.Cut(read(t, "docs/reference/reasons.md"), "\n## Events\n")
+	lists["events"] = rows(events)
 	for _, doc := range inventory.Reasons() {
 		lists["reasons of nodes"] = append(lists["reasons of nodes"], string(doc.Reason))
 	}
@@ -129,11 +130,10 @@ func sources(t *testing.T, folder string, expressions ...string) []string {
 	return found
 }
 
-// rows are the first cells of the tables of a page.
-func rows(t *testing.T, path string) []string {
-	t.Helper()
+// rows are the first cells of the tables of a text.
+func rows(text string) []string {
 	var found []string
-	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(read(t, path), -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `(\\w+)` \\|").FindAllStringSubmatch(text, -1) {
 		found = append(found, m[1])
 	}
 	return found

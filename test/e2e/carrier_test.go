@@ -72,7 +72,7 @@ func (p *platform) breaks() (says string) {
 	blue := strings.Replace(p.poolText("blue", p.nodes, "["+p.namespace+"]", ""), "subnets:", "subnetz:", 1)
 	web := "spec: ["
 	if p.applied { // an object has a name always, and the bounds are in place of the subnets
-		says += " and is checked"
+		says += " and are checked"
 		web = strings.Replace(p.bindingText("web", "blue"), "pools:", "poolz:", 1)
 		p.accepts(blue, web)
 	}

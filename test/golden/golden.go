@@ -4,6 +4,7 @@ package golden
 import (
 	"flag"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,4 +31,22 @@ func Check(t *testing.T, path, want, command string) {
 	if diff := cmp.Diff(string(got), want); diff != "" {
 		t.Errorf("%s is out of date, run %q (-file +code):\n%s", path, command, diff)
 	}
+}
+
+// CheckPart is Check of a part of a page that several packages make: from the line that is from, or
+// the start, to the line that is to, or the end.
+func CheckPart(t *testing.T, path, from, to, want, command string) {
+	t.Helper()
+	page, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, part, after := "", string(page), ""
+	if at := strings.Index(part, "\n"+from+"\n"); from != "" && at >= 0 {
+		before, part = part[:at+1], part[at+1:]
+	}
+	if at := strings.Index(part, "\n"+to+"\n"); to != "" && at >= 0 {
+		part, after = part[:at+1], part[at+1:]
+	}
+	Check(t, path, before+want+after, command)
 }

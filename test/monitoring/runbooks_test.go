@@ -188,7 +188,7 @@ var (
 // TestRunbooksNameOnlyWhatExists: variables, reasons, kinds, causes and Events.
 func TestRunbooksNameOnlyWhatExists(t *testing.T) {
 	references := ""
-	for _, name := range []string{"configuration.md", "endpoint-views-configuration.md", "reasons.md", "events.md", "metrics.md"} {
+	for _, name := range []string{"configuration.md", "endpoint-views-configuration.md", "reasons.md", "metrics.md"} {
 		references += read(t, filepath.Join("../../docs/reference", name))
 	}
 	words := []string{

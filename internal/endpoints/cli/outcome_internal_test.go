@@ -46,9 +46,7 @@ func Outcomes() []OutcomeDoc {
 	}
 }
 
-const exitReferenceHead = `<!-- Generated from internal/endpoints/cli by "go generate ./internal/endpoints/cli". Do not edit. -->
-
-# Exit status
+const exitReferenceHead = `## Exit status
 
 A number means the same in every command.
 
@@ -67,7 +65,7 @@ A number means the same in every command.
 
 ` + "`diff` ends with 0 or 1 by its differences alone. Other results of a run, such as a rejected inventory or no eligible node, are printed on standard error." + `
 
-## run --once
+### run --once
 
 The last line of the log, "run ended", has the outcome as ` + "`outcome`" + `. Its message, or for every exit status but 0 the line ` + "`Error:`" + ` on standard error, says what was seen, what was written and what to do. ` + "`Misused`" + ` ends the program before there is a log. If several outcomes apply, the first in this order counts: an error, ` + "`ServiceProblem`, `FailingOpen`, `ChecksSilent`, `OnlyLeavingPass`, `InventoryRejected`" + `, nothing ready, the rest. A dry run has the same outcome as a run, and writes nothing.
 
@@ -81,7 +79,7 @@ The message says what to do in each case. ` + "`NotGranted`, `DocumentInvalid` a
 |---|---|---|---|---|
 `
 
-// ExitReference returns docs/reference/exit-status.md.
+// ExitReference returns the part of docs/reference/check.md about exit statuses.
 func ExitReference() string {
 	var b strings.Builder
 	b.WriteString(exitReferenceHead)

@@ -21,9 +21,9 @@ import (
 )
 
 func TestTheReferenceOfExitStatusesIsUpToDate(t *testing.T) {
-	path := filepath.Join("..", "..", "..", "docs", "reference", "exit-status.md")
+	path := filepath.Join("..", "..", "..", "docs", "reference", "check.md")
 	want := cli.ExitReference()
-	golden.Check(t, path, want, "go generate ./internal/endpoints/cli")
+	golden.CheckPart(t, path, "## Exit status", "", want, "go generate ./internal/endpoints/cli")
 }
 
 func TestEveryOutcomeIsExplainedOnceAndSortedByStatus(t *testing.T) {

@@ -41,7 +41,7 @@ func (p Program) runCommand() *cobra.Command {
 			"an endpoint is ready, 1 no endpoint is ready or none passes its health check,\n" +
 			"2 usage or configuration, 3 source, 4 store or Service, 5 an inventory was\n" +
 			"rejected or endpoints do not answer, and they are kept, 6 lease, 124 time-out.\n" +
-			"docs/reference/exit-status.md lists every outcome.",
+			"docs/reference/check.md lists every outcome.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log := newQueue(p.Stderr)

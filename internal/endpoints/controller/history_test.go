@@ -425,7 +425,7 @@ func TestContract200NoHistoryTakesTheLastWorkingEndpointOrKeepsADeadOne(t *testi
 			problem := h.run(30 * time.Second)
 			for i := 0; i < 25 && problem == ""; i++ {
 				h.step()
-				if problem = h.run(time.Duration(h.random.IntN(40_000)) * time.Millisecond); problem == "" && i%8 == 7 {
+				if problem = h.run(time.Duration(h.random.IntN(40_000)) * time.Millisecond); problem == "" && i == 12 {
 					problem = h.still()
 				}
 			}

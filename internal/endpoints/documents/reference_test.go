@@ -237,7 +237,7 @@ const conditions = `
 | ` + "`RemoteNamespaceNotAllowed`" + ` | ` + "`Accepted`" + ` | binding | the namespace may not follow Services of that remote namespace |
 | ` + "`LimitReached`" + ` | ` + "`Accepted`" + ` | binding | ` + "`maxServices`" + ` or ` + "`maxChecks`" + ` of the pool is reached |
 | ` + "`HealthCheckPortAmbiguous`" + ` | ` + "`Accepted`" + ` | binding | there is not exactly one TCP port to check: set ` + "`spec.healthCheck.port`" + ` |
-| ` + "`ServiceMissing`" + `, ` + "`ServiceDeleting`" + `, ` + "`ServiceHasSelector`" + `, ` + "`ServiceExternalName`" + `, ` + "`PortMismatch`" + `, ` + "`SliceOwnedByOther`" + ` | ` + "`Accepted`" + ` | binding | the Service cannot be filled, as the [Event](events.md) of that name says |
+| ` + "`ServiceMissing`" + `, ` + "`ServiceDeleting`" + `, ` + "`ServiceHasSelector`" + `, ` + "`ServiceExternalName`" + `, ` + "`PortMismatch`" + `, ` + "`SliceOwnedByOther`" + ` | ` + "`Accepted`" + ` | binding | the Service cannot be filled, as the [Event](reasons.md#events) of that name says |
 | ` + "`NotRead`" + ` | ` + "`SourceReady`" + ` | pool | no Service uses the pool, or the source was not read yet |
 | ` + "`ReadFailed`" + `, ` + "`Unauthorized`" + `, ` + "`Incomplete`" + ` | ` + "`SourceReady`" + ` | pool | the source cannot be read, refuses the credentials, or gave no complete answer; the log says why |
 | ` + "`Pending`" + `, ` + "`WriteFailed`" + ` | ` + "`Programmed`" + ` | binding | a slice is not written yet, or cannot be written |

@@ -9,12 +9,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
 )
 
-// reference returns docs/reference/endpoint-views-metrics.md.
+// reference returns the part of docs/reference/endpoint-views-configuration.md about metrics.
 func reference() string {
 	var b strings.Builder
-	b.WriteString(`<!-- Generated from internal/views/cli by "go generate ./internal/views/cli". Do not edit. -->
-
-# Metrics of endpoint-views
+	b.WriteString(`## Metrics
 
 They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMetrics. No metric names a Service, an address or a client. Every replica serves, so every replica has figures of its own.
 
@@ -25,7 +23,7 @@ They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMet
 		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", f.Name, f.Type, describe(f), f.Help)
 	}
 	b.WriteString(`
-## Queries to begin with
+### Queries to begin with
 
 | query | its answer |
 |---|---|
@@ -36,7 +34,7 @@ They are served at ` + "`/metrics` of `METRICS_ADDRESS`" + `, as text or OpenMet
 	b.WriteString(`
 ` + "`endpoint_views_requests_denied_total` and `endpoint_views_api_requests_total`" + ` have a value for each status that there was since the start. Go and the process report themselves in addition: ` + "`go_*`, `process_*`" + ` (memory, goroutines, processor time, open files).
 
-[Alerts](../../deploy/monitoring/README.md#alerts-of-endpoint-views) ask for some of them.
+[Alerts](../runbooks/README.md#alerts-of-endpoint-views) ask for some of them.
 `)
 	return b.String()
 }
