@@ -46,7 +46,7 @@ func CheckPart(t *testing.T, path, from, to, want, command string) {
 		before, part = part[:at+1], part[at+1:]
 	}
 	if at := strings.Index(part, "\n"+to+"\n"); to != "" && at >= 0 {
-		part, after = part[:at+1], part[at+1:]
+		after = part[at+1:]
 	}
 	Check(t, path, before+want+after, command)
 }
