@@ -130,9 +130,9 @@ func TestContract239WhatTheLeaderDoesNotReachStaysWhileAStandbyDoes(t *testing.T
 	}
 }
 
-// alone is how long a world with that many silent nodes takes until a part is published, without any
-// other replica.
-func alone(t *testing.T, fall int, octets ...int) (took time.Duration) {
+// alone is how long it takes until the first of some nodes that fail is down, without any other
+// replica.
+func alone(t *testing.T, fall int, fails func(r *replicas, octet int), octets ...int) (took time.Duration) {
 	t.Helper()
 	bubble.Test(t, func(t *testing.T) {
 		r := newReplicas(t, 6)
@@ -143,17 +143,42 @@ func alone(t *testing.T, fall int, octets ...int) (took time.Duration) {
 		r.start(r.verdict.Members...)
 		during(10 * time.Second)
 		for _, o := range octets {
-			r.dies(o)
+			fails(r, o)
 		}
 		took = r.until(fmt.Sprintf("%d=down", octets[0]))
 	})
 	return took
 }
 
+// refuses has the port of a node refuse.
+func (r *replicas) refuses(octet int) { r.set(func() { r.dead[address(octet)] = true }) }
+
+// A crash is an answer: no replica is asked, and the same checks take the endpoint down.
+func TestContract239ACrashIsSeenAsFastWithAStandby(t *testing.T) {
+	for _, fall := range []int{1, 3} {
+		want := alone(t, fall, (*replicas).refuses, 2, 4, 6)
+		bubble.Test(t, func(t *testing.T) {
+			r := newReplicas(t, 6)
+			defer func() { r.stop() }()
+			r.stop()
+			r.opts.Policy.Fall = fall
+			r.start(r.verdict.Members...)
+			r.standby("b")
+			during(10 * time.Second)
+			for _, o := range []int{2, 4, 6} {
+				r.refuses(o)
+			}
+			if took := r.until("2=down"); took != want {
+				t.Errorf("fall %d: down after %s, want %s as with one replica", fall, took, want)
+			}
+		})
+	}
+}
+
 // With a standby that is there, slow, cut off or gone a dead endpoint goes as fast as with one replica.
 func TestContract239SilenceForEverybodyIsSeenAsFast(t *testing.T) {
 	for _, fall := range []int{1, 3} {
-		want := alone(t, fall, 2, 4)
+		want := alone(t, fall, (*replicas).dies, 2, 4)
 		if fall == 1 {
 			want += peers.AnswerWait
 		}
