@@ -4,6 +4,7 @@ package conformance_test
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 	"time"
 
@@ -46,10 +47,18 @@ func TestConsumersRouteToWhatTheContractPromises(t *testing.T) {
 		}
 		t.Run(x.name, func(t *testing.T) {
 			x.awaitSlices(t)
+			if !x.allFail && x.outcome == nil { // else it is not known when the last write is made
+				x.settled = x.generations(t)
+			}
 			for _, consumer := range consumers {
 				t.Run(consumer, func(t *testing.T) { x.check(t, consumer, askers[consumer], x.answering(consumer)) })
 			}
 		})
+	}
+	for _, x := range targets {
+		if got := x.generations(t); x.settled != nil && !maps.Equal(got, x.settled) {
+			t.Errorf("contract 22: the slices of %s were written although their states were reached: generations %v, now %v", x.name, x.settled, got)
+		}
 	}
 	if !t.Failed() {
 		checkTable(t)

@@ -36,6 +36,31 @@ type target struct {
 	// clusterIP of each family.
 	clusterIP map[string]string
 	logs      map[string]string
+	// settled are the generations of the slices when their states were reached, nil where that is
+	// not known.
+	settled map[string]int64
+}
+
+// generations count the writes of each slice of the two Services.
+func (x *target) generations(t *testing.T) map[string]int64 {
+	t.Helper()
+	found := make(map[string]int64)
+	for _, service := range []string{x.name, x.name + headless} {
+		for _, slice := range x.slices(t, service) {
+			found[slice.Name] = slice.Generation
+		}
+	}
+	return found
+}
+
+// slices are those of a Service.
+func (x *target) slices(t *testing.T, service string) []discoveryv1.EndpointSlice {
+	t.Helper()
+	list, err := x.world.client.DiscoveryV1().EndpointSlices(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list.Items
 }
 
 // newTarget makes the Services and starts the daemons. All endpoints are ready.
@@ -199,12 +224,8 @@ func (x *target) wantPublished(t *testing.T, of func(int) state) {
 // that is listed twice has a state that nothing asks for.
 func (x *target) published(t *testing.T, service string) map[string]state {
 	t.Helper()
-	list, err := x.world.client.DiscoveryV1().EndpointSlices(namespace).List(t.Context(), metav1.ListOptions{LabelSelector: discoveryv1.LabelServiceName + "=" + service})
-	if err != nil {
-		t.Fatal(err)
-	}
 	got := map[string]state{}
-	for _, slice := range list.Items {
+	for _, slice := range x.slices(t, service) {
 		for _, e := range slice.Endpoints {
 			if _, twice := got[e.Addresses[0]]; twice {
 				got[e.Addresses[0]] = "listed twice"
