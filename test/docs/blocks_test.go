@@ -241,12 +241,10 @@ func stopped(exit *exec.ExitError) bool {
 	return ok && how.Signaled() && how.Signal() == syscall.SIGTERM
 }
 
-// TestTheBlocksOfTheReadmeWork has an API server where kubectl and Helm look for
-// one, and the two files that the installation takes its Secrets from.
-func TestTheBlocksOfTheReadmeWork(t *testing.T) {
-	netns.Require(t)
-	cp := controlplane.Start(t, controlplane.Options{})
-	s := newSession(t)
+// clusterSession is a session with an API server where kubectl and Helm look for one.
+func clusterSession(t *testing.T) *session {
+	t.Helper()
+	cp, s := controlplane.Start(t, controlplane.Options{}), newSession(t)
 	config := filepath.Join(s.home, ".kube", "config")
 	if err := os.Mkdir(filepath.Dir(config), 0o700); err != nil {
 		t.Fatal(err)
@@ -254,6 +252,14 @@ func TestTheBlocksOfTheReadmeWork(t *testing.T) {
 	if err := copyFile(cp.Kubeconfig(t), config); err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// TestTheBlocksOfTheReadmeWork has an API server where kubectl and Helm look for
+// one, and the two files that the installation takes its Secrets from.
+func TestTheBlocksOfTheReadmeWork(t *testing.T) {
+	netns.Require(t)
+	s := clusterSession(t)
 	for _, name := range []string{"token", "remote-kubeconfig.yaml"} {
 		if err := os.WriteFile(filepath.Join(s.dir, name), []byte(name), 0o600); err != nil {
 			t.Fatal(err)

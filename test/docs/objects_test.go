@@ -1,14 +1,11 @@
 package docs_test
 
 import (
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
@@ -19,13 +16,7 @@ var age = regexp.MustCompile(`^([0-9]+[dhms])+$`)
 // it, but for ages.
 func TestTheTutorialOfObjectsPrintsWhatItSays(t *testing.T) {
 	netns.Require(t)
-	s := newSession(t)
-	if err := os.Mkdir(filepath.Join(s.home, ".kube"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := copyFile(controlplane.Start(t, controlplane.Options{}).Kubeconfig(t), filepath.Join(s.home, ".kube", "config")); err != nil {
-		t.Fatal(err)
-	}
+	s := clusterSession(t)
 	const path = "docs/tutorial-objects.md"
 	printed, compared := "", 0
 	for _, b := range newPage(path, read(t, path)).blocks {

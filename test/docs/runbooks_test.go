@@ -1,13 +1,11 @@
 package docs_test
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
@@ -37,13 +35,7 @@ var (
 // is run after the block at the top of its page.
 func TestTheLooksOfTheRunbooksWork(t *testing.T) {
 	netns.Require(t)
-	s := newSession(t)
-	if err := os.Mkdir(filepath.Join(s.home, ".kube"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := copyFile(controlplane.Start(t, controlplane.Options{}).Kubeconfig(t), filepath.Join(s.home, ".kube", "config")); err != nil {
-		t.Fatal(err)
-	}
+	s := clusterSession(t)
 	s.must(t, runbooksWorld)
 	paths, err := filepath.Glob(filepath.Join(root, "docs/runbooks/*.md"))
 	if err != nil {

@@ -2,15 +2,12 @@ package docs_test
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cli"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
 )
 
@@ -23,15 +20,7 @@ const (
 // about Envoy goes on where the first one ends.
 func TestTheBlocksOfEndpointViewsWork(t *testing.T) {
 	netns.Require(t)
-	cp := controlplane.Start(t, controlplane.Options{})
-	s := newSession(t)
-	config := filepath.Join(s.home, ".kube", "config")
-	if err := os.Mkdir(filepath.Dir(config), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := copyFile(cp.Kubeconfig(t), config); err != nil {
-		t.Fatal(err)
-	}
+	s := clusterSession(t)
 	s.follow(t, viewsPage)
 	s.stop(t)
 	s.follow(t, envoyPage)

@@ -41,12 +41,21 @@ func CheckPart(t *testing.T, path, from, to, want, command string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, part, after := "", string(page), ""
-	if at := strings.Index(part, "\n"+from+"\n"); from != "" && at >= 0 {
-		before, part = part[:at+1], part[at+1:]
+	text := string(page)
+	begin, end := 0, len(text)
+	if from != "" {
+		begin = lineAt(text, from)
 	}
-	if at := strings.Index(part, "\n"+to+"\n"); to != "" && at >= 0 {
-		after = part[at+1:]
+	if to != "" {
+		end = lineAt(text, to)
 	}
-	Check(t, path, before+want+after, command)
+	Check(t, path, text[:begin]+want+text[end:], command)
+}
+
+// lineAt is where a line begins; where it is missing, the end of the text.
+func lineAt(text, line string) int {
+	if at := strings.Index(text, "\n"+line+"\n"); at >= 0 {
+		return at + 1
+	}
+	return len(text)
 }

@@ -98,6 +98,13 @@ func (r *replicas) loses(name string, octets ...int) {
 	})
 }
 
+// falls begins again with another HEALTH_CHECK_FALL.
+func (r *replicas) falls(fall int) {
+	r.stop()
+	r.opts.Policy.Fall = fall
+	r.start(r.verdict.Members...)
+}
+
 // dies has a node go silent for everybody.
 func (r *replicas) dies(octet int) { r.set(func() { r.silent[address(octet)] = true }) }
 
@@ -108,9 +115,7 @@ func TestContract239WhatTheLeaderDoesNotReachStaysWhileAStandbyDoes(t *testing.T
 				bubble.Test(t, func(t *testing.T) {
 					r := newReplicas(t, 6)
 					defer func() { r.stop() }()
-					r.stop()
-					r.opts.Policy.Fall = fall
-					r.start(r.verdict.Members...)
+					r.falls(fall)
 					r.standby("b")
 					during(10 * time.Second)
 					r.states = nil
@@ -138,9 +143,7 @@ func alone(t *testing.T, fall int, fails func(r *replicas, octet int), octets ..
 		r := newReplicas(t, 6)
 		defer func() { r.stop() }()
 		r.opts.Asker = nil
-		r.stop()
-		r.opts.Policy.Fall = fall
-		r.start(r.verdict.Members...)
+		r.falls(fall)
 		during(10 * time.Second)
 		for _, o := range octets {
 			fails(r, o)
@@ -160,9 +163,7 @@ func TestContract239ACrashIsSeenAsFastWithAStandby(t *testing.T) {
 		bubble.Test(t, func(t *testing.T) {
 			r := newReplicas(t, 6)
 			defer func() { r.stop() }()
-			r.stop()
-			r.opts.Policy.Fall = fall
-			r.start(r.verdict.Members...)
+			r.falls(fall)
 			r.standby("b")
 			during(10 * time.Second)
 			for _, o := range []int{2, 4, 6} {
@@ -196,9 +197,7 @@ func TestContract239SilenceForEverybodyIsSeenAsFast(t *testing.T) {
 				bubble.Test(t, func(t *testing.T) {
 					r := newReplicas(t, 6)
 					defer func() { r.stop() }()
-					r.stop()
-					r.opts.Policy.Fall = fall
-					r.start(r.verdict.Members...)
+					r.falls(fall)
 					standby(r)
 					during(10 * time.Second)
 					r.dies(2)
