@@ -149,7 +149,7 @@ func (m *member) leave(verdict assessment, scheduled bool, now time.Time, policy
 	accepted := verdict.cause == ""
 	switch {
 	case accepted:
-		// What the threshold took away makes no later inventory rejected while it drains.
+		// A member that the threshold took away rejects no later inventory while it drains.
 		m.pastThreshold = m.pastThreshold && m.standing == leaving
 		m.missed, m.downs, m.newly, m.removeAt = 0, 0, false, time.Time{}
 	case scheduled:

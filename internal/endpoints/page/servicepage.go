@@ -224,7 +224,7 @@ func sign(n report.Node) string {
 func groups(nodes []report.Node) []group {
 	sorted := slices.Clone(nodes)
 	slices.SortStableFunc(sorted, func(a, b report.Node) int { return cmp.Compare(a.Concern(), b.Concern()) })
-	all := []group{{Title: "Not ready"}, {Title: "Ready, with a problem"}, {Title: "Leaving"}, {Title: "Not eligible"}, {Title: "Ready"}}
+	all := []group{report.NotServing: {Title: "Not ready"}, report.Questioned: {Title: "Ready, with a problem"}, report.Departing: {Title: "Leaving"}, report.LeftOut: {Title: "Not eligible"}, report.Serving: {Title: "Ready"}}
 	for i, n := range sorted {
 		g := &all[n.Concern()]
 		g.Count++

@@ -112,7 +112,7 @@ func (c *objectConditions) document(e *documents.Entry) (refused bool) {
 }
 
 func (c *objectConditions) notHeld() {
-	c.add(v1alpha1.ConditionHeld, metav1.ConditionFalse, v1alpha1.ReasonNotHeld, "the published endpoints are those that the source and the checks say")
+	c.add(v1alpha1.ConditionHeld, metav1.ConditionFalse, v1alpha1.ReasonNotHeld, "the published endpoints follow the source and the health checks")
 }
 
 func (c *objectConditions) held(cause guard.Cause) {
