@@ -33,9 +33,9 @@ func probeAll(ctx context.Context, c probing.Case) error {
 	if err != nil {
 		return err
 	}
-	targets := make([]health.Address, c.Backends)
+	targets := make([]inventory.Watch, c.Backends)
 	for i := range targets {
-		targets[i] = health.Address{Address: c.Address(i)}
+		targets[i] = inventory.Watch{Address: c.Address(i)}
 	}
 	loop.Watch(targets)
 	if c.Profile != "" {

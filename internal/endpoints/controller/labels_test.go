@@ -5,13 +5,16 @@ import (
 	"errors"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
@@ -92,6 +95,83 @@ func TestContract60LabelsThatChangeCountAtTheNextRead(t *testing.T) {
 		during(4 * time.Second) // the next read is later
 		if got := w.usable("shop/web"); !slices.Equal(got, []string{"10.0.0.1:80"}) {
 			t.Errorf("got %v, want what the new labels allow", got)
+		}
+	})
+}
+
+// passesOf counts the passes of a program, each of which asks twice for the documents.
+type passesOf struct {
+	controller.Documents
+	asked atomic.Int64
+}
+
+func (p *passesOf) passes() int64 { return p.asked.Load() / 2 }
+
+func (p *passesOf) Set() documents.Set {
+	p.asked.Add(1)
+	return p.Documents.Set()
+}
+
+// TestContract60APassComesWhenLabelsChangeAndNotWithEachRead, nor with each check that fails: a
+// pass takes time in proportion to all Services.
+func TestContract60APassComesWhenLabelsChangeAndNotWithEachRead(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		w.documents(
+			strings.ReplaceAll(poolOf("blue", "10.0.0.0/24"), "namespaces: [shop, blog]", "namespaceSelector: {matchLabels: {tier: gold}}"),
+			bindingOf("shop/web", "blue", "ports: [{port: 80}]"),
+		)
+		w.service("shop/web", "http:80")
+		w.pool("blue", "10.0.0.1", "10.0.0.2", "10.0.0.3")
+		const idle, long = 30 * time.Second, 2 * time.Minute // without a cause there is a pass each 30 s
+		var others, reads int
+		counted := &passesOf{Documents: w}
+		options := w.options()
+		options.Documents = counted
+		options.Labels = func(context.Context) (map[string]map[string]string, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			reads++
+			return map[string]map[string]string{"shop": {"tier": "gold"}, "other": {"version": strconv.Itoa(others)}}, nil
+		}
+		defer runWith(t, options)()
+		during(5 * time.Minute)
+		wantFew := func(what string, do func()) {
+			t.Helper()
+			before := counted.passes()
+			do()
+			if got := counted.passes() - before; got > int64(long/idle)+1 {
+				t.Errorf("%s: %d passes in %v, want one each %v", what, got, long, idle)
+			}
+		}
+		var before int
+		w.locked(func() { before = reads })
+		wantFew("the labels stay as they are", func() { during(long) })
+		w.locked(func() {
+			if reads-before < 20 {
+				t.Errorf("labels were read %d times in %v", reads-before, long)
+			}
+		})
+		wantFew("checks fail and pass again", func() {
+			for range 4 {
+				w.locked(func() { w.dead["10.0.0.1"] = true })
+				during(long / 8)
+				w.locked(func() { delete(w.dead, "10.0.0.1") })
+				during(long / 8)
+			}
+		})
+		for i := range 5 {
+			passes := counted.passes()
+			w.locked(func() { others, before = i+1, reads })
+			for read := false; !read; {
+				during(100 * time.Millisecond)
+				w.locked(func() { read = reads > before })
+			}
+			during(time.Second) // between two passes there is a pause
+			if counted.passes() == passes {
+				t.Errorf("change %d of the labels: got no pass within a second of the read", i+1)
+			}
+			during(7 * time.Second)
 		}
 	})
 }

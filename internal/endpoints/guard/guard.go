@@ -138,7 +138,7 @@ type Verdict struct {
 	// address.
 	Decisions []inventory.Decision
 	// Watch are the addresses that want to be probed, sorted.
-	Watch []Watch
+	Watch []inventory.Watch
 	// Asks are the published endpoints that this process does not reach, at most MaxAsks of each
 	// family, sorted; Elsewhere is how many are ready because another replica reaches them, and
 	// Replica which.
@@ -175,13 +175,6 @@ type Removal struct {
 	Inventories int
 	// At is when that will be; zero where it is not known.
 	At time.Time
-}
-
-// Watch is an address that wants to be probed.
-type Watch struct {
-	Address netip.Addr
-	// Urgent says that the last result contradicts the address's state.
-	Urgent bool
 }
 
 // MaxAsks bounds the endpoints of one family about which other replicas are asked.

@@ -42,7 +42,7 @@ func rule(p pool, rows []row, w *world, outcome acceptance) ruling {
 	r.pool.readyDraining, r.pool.drainingShown = w.readyDraining, w.drainingShown
 	size := len(p.members) + countJoining(rows)
 	r.Members, r.pool.members = make([]inventory.Member, 0, size), make([]*member, 0, size)
-	r.Watch = make([]Watch, 0, len(rows))
+	r.Watch = make([]inventory.Watch, 0, len(rows))
 	r.Decisions = make([]inventory.Decision, 0, len(rows))
 	if over := w.nothingSince.Add(w.policy.checks()); w.waits && over.After(w.now) {
 		r.Next = over
@@ -87,7 +87,7 @@ func (r *ruling) take(row *row, p *pool, w *world) {
 		r.Members, r.pool.members = append(r.Members, next.Member), append(r.pool.members, shared(row.was, &next))
 	}
 	if row.watched() {
-		r.Watch = append(r.Watch, Watch{Address: row.address, Urgent: row.urgent(w)})
+		r.Watch = append(r.Watch, inventory.Watch{Address: row.address, Urgent: row.urgent(w)})
 		if row.unchecked(w) {
 			r.Unchecked++
 		}

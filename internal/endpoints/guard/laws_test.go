@@ -51,7 +51,7 @@ func decideLawfully(t reporter, in guard.Input, policy guard.Policy) guard.Verdi
 	if !slices.IsSortedFunc(verdict.Decisions, func(a, b inventory.Decision) int { return a.Address.Compare(b.Address) }) {
 		t.Fatalf("decisions are not sorted: %v", verdict.Decisions)
 	}
-	if !slices.IsSortedFunc(verdict.Watch, func(a, b guard.Watch) int { return a.Address.Compare(b.Address) }) {
+	if !slices.IsSortedFunc(verdict.Watch, func(a, b inventory.Watch) int { return a.Address.Compare(b.Address) }) {
 		t.Fatalf("watched addresses are not sorted: %v", verdict.Watch)
 	}
 	if (verdict.Mode == guard.Publish) != (verdict.Cause == "") || (verdict.Cause == "") != (verdict.Message == "") {

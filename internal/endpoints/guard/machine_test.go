@@ -244,7 +244,7 @@ func (m *machine) answer(a guard.Ask, missed bool) {
 // round probes every watched endpoint, in some order, and decides after each.
 func (m *machine) round(t *rapid.T) {
 	for _, w := range rapid.Permutation(m.verdict.Watch).Draw(t, "round") {
-		if slices.ContainsFunc(m.verdict.Watch, func(now guard.Watch) bool { return now.Address == w.Address }) {
+		if slices.ContainsFunc(m.verdict.Watch, func(now inventory.Watch) bool { return now.Address == w.Address }) {
 			m.take(m.ask(t, w.Address))
 			m.decide(t, nil)
 		}

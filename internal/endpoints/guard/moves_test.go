@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
@@ -27,7 +26,7 @@ func TestContract07MovedAddressKeepsItsPlaceUntilItIsProbed(t *testing.T) {
 	l := moved(t)
 	l.want("a=ready b=ready c=ready d=ready")
 	l.wantReason("a", inventory.ProbePending, "moved to node new")
-	if got := l.verdict.Watch[0]; got != (guard.Watch{Address: addr("a"), Urgent: true}) {
+	if got := l.verdict.Watch[0]; got != (inventory.Watch{Address: addr("a"), Urgent: true}) {
 		t.Errorf("got watch %v, want the moved address to be urgent", got)
 	}
 	l.old(inventory.Refused)
@@ -166,6 +165,17 @@ func TestContract07RecoveredMemberIsNoStrangerToItsFirstRead(t *testing.T) {
 	l.read("a b c")
 	l.refuse("a a")
 	l.want("a=ready b=ready c=ready")
+}
+
+func TestContract19AnEndpointThatIsListedNoMoreKeepsItsZone(t *testing.T) {
+	l := running(t, "a b c")
+	read := reading("a b c")
+	read.Candidates[0].Zone = "zone-2"
+	l.decide(&read)
+	l.read("b c")
+	if got := l.verdict.Members[0]; got.State != inventory.StateDraining || got.Zone != "zone-2" {
+		t.Errorf("got %v in zone %q, want it to drain in zone-2", got.State, got.Zone)
+	}
 }
 
 func TestContract19TakesTheZoneOfTheNewestRead(t *testing.T) {

@@ -203,7 +203,7 @@ func TestContract234PlacedAgainItCountsAfterAPass(t *testing.T) {
 
 // urgent reports whether a backend is checked fast.
 func (l *lab) urgent(name string) bool {
-	return slices.Contains(l.verdict.Watch, guard.Watch{Address: addr(name), Urgent: true})
+	return slices.Contains(l.verdict.Watch, inventory.Watch{Address: addr(name), Urgent: true})
 }
 
 // TestContract235TwoRolloutsNeverHold is what was measured behind externalTrafficPolicy: Local

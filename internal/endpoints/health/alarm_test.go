@@ -51,7 +51,7 @@ func alarmed(t *testing.T, checks *slowAnswers, overlap time.Duration, story fun
 		done := make(chan struct{})
 		go func() { _ = loop.Run(ctx); close(done) }()
 		a := netip.MustParseAddr("10.0.0.1")
-		loop.Watch([]health.Address{{Address: a}})
+		loop.Watch([]inventory.Watch{{Address: a}})
 		story(func() { loop.Alarm(a, 3) }, loop.Take)
 		cancel()
 		<-done

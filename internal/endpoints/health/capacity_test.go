@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
@@ -104,7 +105,7 @@ func TestThoseKnownToBeSilentWaitUntilTheOthersAreKnown(t *testing.T) {
 		asked, urgent := map[netip.Addr]int{}, map[netip.Addr]bool{}
 		for len(urgent) < 510 {
 			time.Sleep(100 * time.Millisecond)
-			var targets []health.Address
+			var targets []inventory.Watch
 			for i := range 1_000 {
 				asked[f.address(i)] = 0
 				for _, at := range f.startsOf(i) {
@@ -113,7 +114,7 @@ func TestThoseKnownToBeSilentWaitUntilTheOthersAreKnown(t *testing.T) {
 						urgent[f.address(i)] = true
 					}
 				}
-				targets = append(targets, health.Address{Address: f.address(i), Urgent: urgent[f.address(i)]})
+				targets = append(targets, inventory.Watch{Address: f.address(i), Urgent: urgent[f.address(i)]})
 			}
 			f.loop.Watch(targets)
 		}
@@ -129,9 +130,9 @@ func TestUrgentChecksGoFirstWhenSlotsAreShort(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, health.LoopOptions{Interval: 2 * time.Second, FastInterval: 200 * time.Millisecond}, 40, 1)
 		f.took(func(int) time.Duration { return 100 * time.Millisecond }) // needs 4 s for all
-		var targets []health.Address
+		var targets []inventory.Watch
 		for i := range 40 {
-			targets = append(targets, health.Address{Address: f.address(i), Urgent: i == 39})
+			targets = append(targets, inventory.Watch{Address: f.address(i), Urgent: i == 39})
 		}
 		f.loop.Watch(targets)
 		time.Sleep(30 * time.Second)
@@ -153,9 +154,9 @@ func TestUrgentChecksDoNotShutTheOthersOut(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, health.LoopOptions{Interval: 2 * time.Second, FastInterval: 200 * time.Millisecond}, 10, 1)
 		f.took(func(int) time.Duration { return 100 * time.Millisecond })
-		var targets []health.Address
+		var targets []inventory.Watch
 		for i := range 10 { // 9 urgent ones need 4.5 slots
-			targets = append(targets, health.Address{Address: f.address(i), Urgent: i > 0})
+			targets = append(targets, inventory.Watch{Address: f.address(i), Urgent: i > 0})
 		}
 		f.loop.Watch(targets)
 		time.Sleep(time.Minute)
@@ -174,9 +175,9 @@ func TestAnUrgentSilentAddressDoesNotShutTheOthersOut(t *testing.T) {
 			}
 			return time.Millisecond
 		})
-		var targets []health.Address
+		var targets []inventory.Watch
 		for i := range 5 {
-			targets = append(targets, health.Address{Address: f.address(i), Urgent: i == 0})
+			targets = append(targets, inventory.Watch{Address: f.address(i), Urgent: i == 0})
 		}
 		f.loop.Watch(targets)
 		time.Sleep(time.Minute)
@@ -238,10 +239,10 @@ func drive(t *testing.T, steps []historyStep) (mistakes []string) {
 		if step.watch != nil {
 			watched = step.watch
 		}
-		var targets []health.Address
+		var targets []inventory.Watch
 		for i, watch := range watched {
 			if watch {
-				targets = append(targets, health.Address{Address: f.address(i), Urgent: step.urgent[i]})
+				targets = append(targets, inventory.Watch{Address: f.address(i), Urgent: step.urgent[i]})
 			}
 		}
 		f.loop.Watch(targets)

@@ -17,10 +17,10 @@ type feed struct {
 	ready chan struct{}
 	// watched are the targets as of the last call of watch, each once and sorted,
 	// without the refused ones.
-	watched []Address
+	watched []inventory.Watch
 	refused int
 	// spare is the list before, to be written again.
-	spare []Address
+	spare []inventory.Watch
 	// running are the checks under way that it watches.
 	running int
 

@@ -167,9 +167,9 @@ func (f *fleet) indexOf(address netip.Addr) int {
 
 // watch watches the addresses with these indexes, watchAll the whole fleet.
 func (f *fleet) watch(indexes ...int) {
-	var targets []health.Address
+	var targets []inventory.Watch
 	for _, i := range indexes {
-		targets = append(targets, health.Address{Address: f.address(i)})
+		targets = append(targets, inventory.Watch{Address: f.address(i)})
 	}
 	f.loop.Watch(targets)
 }

@@ -105,10 +105,10 @@ func (c *crowd) loop(share health.Share, key any, stuck bool) *member {
 }
 
 // addresses are so many of a network.
-func addresses(network byte, count int) []health.Address {
-	var all []health.Address
+func addresses(network byte, count int) []inventory.Watch {
+	var all []inventory.Watch
 	for i := range count {
-		all = append(all, health.Address{Address: netip.AddrFrom4([4]byte{10, network, byte(i >> 8), byte(i)})})
+		all = append(all, inventory.Watch{Address: netip.AddrFrom4([4]byte{10, network, byte(i >> 8), byte(i)})})
 	}
 	return all
 }
@@ -331,7 +331,7 @@ func TestContract51EachLoopGetsItsResultsWhateverTheOthersDo(t *testing.T) {
 			shares := []health.Share{c.hub.Share(1), c.hub.Share(2)}
 			var loops []*member
 			isStuck := map[*member]bool{}
-			watched := map[*member][]health.Address{}
+			watched := map[*member][]inventory.Watch{}
 			open := func(stuck bool) {
 				m := c.loop(rapid.SampledFrom(shares).Draw(r, "share"), rapid.SampledFrom([]any{"a", "b", nil}).Draw(r, "key"), stuck)
 				loops = append(loops, m)
@@ -357,7 +357,7 @@ func TestContract51EachLoopGetsItsResultsWhateverTheOthersDo(t *testing.T) {
 					m.Alarm(addresses(0, 8)[rapid.IntRange(0, 7).Draw(r, "address")].Address, 3)
 				default:
 					m := rapid.SampledFrom(loops).Draw(r, "watching")
-					var targets []health.Address
+					var targets []inventory.Watch
 					for _, target := range addresses(0, 8) {
 						if rapid.Bool().Draw(r, "watch") {
 							target.Urgent = rapid.IntRange(0, 3).Draw(r, "urgent") == 0

@@ -66,13 +66,6 @@ func (o LoopOptions) validate() error {
 	return nil
 }
 
-// Address is one address to check.
-type Address struct {
-	Address netip.Addr
-	// Urgent says that the state of the address is in question.
-	Urgent bool
-}
-
 // Loop checks a set of addresses over and over, each in its own time:
 //
 //   - A new address is checked at once, then every Interval at a place of its
@@ -123,7 +116,7 @@ func (l *Loop) Close() {
 // Watch replaces the set of addresses. It is cheap where little changes and targets
 // are sorted. Once it has returned, no check of an address outside the set begins,
 // and no result of it is handed out.
-func (l *Loop) Watch(targets []Address) {
+func (l *Loop) Watch(targets []inventory.Watch) {
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()
 	l.hub.schedule.watch(l.feed, targets, l.hub.now())

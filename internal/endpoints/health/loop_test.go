@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
@@ -63,7 +64,7 @@ func TestAnUrgentAddressIsCheckedEveryFastIntervalFromStartToStart(t *testing.T)
 		f.took(func(int) time.Duration { return 50 * time.Millisecond })
 		f.watchAll()
 		time.Sleep(100 * time.Millisecond)
-		f.loop.Watch([]health.Address{{Address: f.address(0), Urgent: true}, {Address: f.address(1)}})
+		f.loop.Watch([]inventory.Watch{{Address: f.address(0), Urgent: true}, {Address: f.address(1)}})
 		time.Sleep(1850 * time.Millisecond) // until 1.95 s
 		got := f.startsOf(0)
 		var want []time.Duration
@@ -85,7 +86,7 @@ func TestAnUrgentCheckThatLastsLongerThanTheFastIntervalFollowsItself(t *testing
 	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, health.LoopOptions{Interval: 2 * time.Second}, 1)
 		f.took(func(int) time.Duration { return time.Second })
-		f.loop.Watch([]health.Address{{Address: f.address(0), Urgent: true}})
+		f.loop.Watch([]inventory.Watch{{Address: f.address(0), Urgent: true}})
 		time.Sleep(4500 * time.Millisecond)
 		if got := widest(f.startsOf(0)); got != time.Second {
 			t.Errorf("got %s between two checks that take 1s each, want 1s", got)
@@ -248,7 +249,7 @@ func TestRunEndsWithItsContextAndTheChecksInFlight(t *testing.T) {
 func TestAnAddressThatIsListedTwiceIsCheckedOnceAndUrgentIfOnceSo(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		f := newFleet(t, health.LoopOptions{Interval: 2 * time.Second}, 1)
-		f.loop.Watch([]health.Address{{Address: f.address(0), Urgent: true}, {Address: f.address(0)}, {}})
+		f.loop.Watch([]inventory.Watch{{Address: f.address(0), Urgent: true}, {Address: f.address(0)}, {}})
 		time.Sleep(time.Second + time.Millisecond)
 		if got := len(f.startsOf(0)); got != 6 {
 			t.Errorf("got %d checks in a second, want 6: at 0 and every 200 ms", got)

@@ -23,7 +23,7 @@ func (f *fleet) mute() {
 
 // urgently watches one address whose state is in question.
 func (f *fleet) urgently(i int) {
-	f.loop.Watch([]health.Address{{Address: f.address(i), Urgent: true}})
+	f.loop.Watch([]inventory.Watch{{Address: f.address(i), Urgent: true}})
 }
 
 func TestContract12ChecksOfAnAddressThatFallsSilentOverlap(t *testing.T) {

@@ -149,9 +149,9 @@ func loopRole() {
 	if err != nil {
 		panic(err)
 	}
-	var targets []health.Address
+	var targets []inventory.Watch
 	for address := loopback; len(targets) < loopAddresses; address = address.Next() {
-		targets = append(targets, health.Address{Address: address})
+		targets = append(targets, inventory.Watch{Address: address})
 	}
 	loop.Watch(targets)
 	go func() { panic(loop.Run(context.Background())) }()

@@ -4,18 +4,20 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
 // watch makes the targets the addresses to check for a feed. It looks only at what
 // differs from the last call, which mostly is nothing.
-func (s *schedule) watch(f *feed, targets []Address, now time.Duration) {
+func (s *schedule) watch(f *feed, targets []inventory.Watch, now time.Duration) {
 	if f.closed || slices.Equal(targets, f.watched) {
 		f.refused = 0
 		return
 	}
 	targets = distinct(targets)
 	watched := f.spare[:0]
-	var dropped, added []Address
+	var dropped, added []inventory.Watch
 	for before, after := f.watched, targets; len(before) > 0 || len(after) > 0; {
 		switch {
 		case len(before) > 0 && len(after) > 0 && before[0].Address == after[0].Address:
@@ -42,14 +44,14 @@ func (s *schedule) watch(f *feed, targets []Address, now time.Duration) {
 		}
 	}
 	if len(added) > 0 {
-		slices.SortFunc(watched, func(a, b Address) int { return a.Address.Compare(b.Address) })
+		slices.SortFunc(watched, func(a, b inventory.Watch) int { return a.Address.Compare(b.Address) })
 	}
 	f.watched, f.spare = watched, f.watched
 }
 
 // distinct returns the targets sorted, each address once, and without those that
 // are none. One that is listed twice is urgent if it is so once.
-func distinct(targets []Address) []Address {
+func distinct(targets []inventory.Watch) []inventory.Watch {
 	ascending := len(targets) == 0 || targets[0].Address.IsValid()
 	for i := 1; i < len(targets) && ascending; i++ {
 		ascending = targets[i-1].Address.Less(targets[i].Address)
@@ -63,18 +65,18 @@ func distinct(targets []Address) []Address {
 			urgent[target.Address] = urgent[target.Address] || target.Urgent
 		}
 	}
-	all := make([]Address, 0, len(urgent))
+	all := make([]inventory.Watch, 0, len(urgent))
 	for address, urgent := range urgent {
-		all = append(all, Address{Address: address, Urgent: urgent})
+		all = append(all, inventory.Watch{Address: address, Urgent: urgent})
 	}
-	slices.SortFunc(all, func(a, b Address) int { return a.Address.Compare(b.Address) })
+	slices.SortFunc(all, func(a, b inventory.Watch) int { return a.Address.Compare(b.Address) })
 	return all
 }
 
 // add begins to watch a target, and reports whether there was room for it. Its
 // address may still be checked for the last time it was watched: the result of that
 // says nothing.
-func (s *schedule) add(f *feed, target Address, now time.Duration) bool {
+func (s *schedule) add(f *feed, target inventory.Watch, now time.Duration) bool {
 	e := f.kind.entries[target.Address]
 	if e == nil {
 		if s.maxChecks > 0 && s.entries >= s.maxChecks {
@@ -178,7 +180,7 @@ func (s *schedule) setUrgent(e *entry, now time.Duration) {
 // drop forgets targets of a feed. An address that is being checked is forgotten
 // when that ends, so that nothing is taken for a result of the address if it comes
 // back.
-func (s *schedule) drop(f *feed, targets []Address, now time.Duration) {
+func (s *schedule) drop(f *feed, targets []inventory.Watch, now time.Duration) {
 	results := false
 	for _, target := range targets {
 		e := f.kind.entries[target.Address]

@@ -15,18 +15,18 @@ import (
 
 // drawTargets draws some of few addresses, in any order and some of them twice,
 // and the address that is none.
-func drawTargets(f *fleet, random *rand.Rand) (targets []health.Address, urgent map[netip.Addr]bool) {
+func drawTargets(f *fleet, random *rand.Rand) (targets []inventory.Watch, urgent map[netip.Addr]bool) {
 	urgent = map[netip.Addr]bool{}
 	for range random.IntN(12) {
-		target := health.Address{Address: f.address(random.IntN(8)), Urgent: random.IntN(4) == 0}
+		target := inventory.Watch{Address: f.address(random.IntN(8)), Urgent: random.IntN(4) == 0}
 		targets = append(targets, target)
 		urgent[target.Address] = urgent[target.Address] || target.Urgent
 	}
 	switch random.IntN(4) {
 	case 0:
-		targets = append(targets, health.Address{})
+		targets = append(targets, inventory.Watch{})
 	case 1:
-		slices.SortFunc(targets, func(a, b health.Address) int { return a.Address.Compare(b.Address) })
+		slices.SortFunc(targets, func(a, b inventory.Watch) int { return a.Address.Compare(b.Address) })
 	}
 	return targets, urgent
 }
@@ -75,7 +75,7 @@ func indexAfter(times []time.Duration, at time.Duration) int {
 }
 
 // manyTargets returns a loop that watches size addresses, and the addresses.
-func manyTargets(tb testing.TB, size int) (*health.Loop, []health.Address) {
+func manyTargets(tb testing.TB, size int) (*health.Loop, []inventory.Watch) {
 	tb.Helper()
 	loop, err := health.NewLoop(health.LoopOptions{
 		Check:    func(context.Context, netip.Addr) inventory.Result { return inventory.Result{} },
@@ -84,7 +84,7 @@ func manyTargets(tb testing.TB, size int) (*health.Loop, []health.Address) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	targets := make([]health.Address, size)
+	targets := make([]inventory.Watch, size)
 	for i := range targets {
 		targets[i].Address = netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})
 	}

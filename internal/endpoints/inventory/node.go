@@ -101,6 +101,13 @@ type Member struct {
 	Zone    string
 }
 
+// Watch is an address that is to be checked.
+type Watch struct {
+	Address netip.Addr
+	// Urgent says that the last result contradicts the address's state.
+	Urgent bool
+}
+
 // CompareMembers orders members by address.
 func CompareMembers(a, b Member) int { return a.Address.Compare(b.Address) }
 

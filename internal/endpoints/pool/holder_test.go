@@ -103,6 +103,17 @@ func TestHalfOfTheNodesThatCrashAtOnceMakeOneVerdict(t *testing.T) {
 	})
 }
 
+func TestADeathWithoutAnAlarmIsPublishedWithTheCheckThatProvesIt(t *testing.T) {
+	holding(t, func(w *world, _ *backends) {
+		w.set(func() { w.dead[address(2)] = true }) // its connection stays
+		w.until("2=down")
+		last := w.outcomes[len(w.outcomes)-1].Health.Of(address(2)).Last
+		if took := time.Since(last.At); took >= 40*time.Millisecond {
+			t.Errorf("published %s after the check began that proves it, want no wait for others: no connection was lost", took)
+		}
+	})
+}
+
 func TestAnAlarmIsNoEvidence(t *testing.T) {
 	holding(t, func(w *world, p *backends) {
 		before := w.checked[address(2)]

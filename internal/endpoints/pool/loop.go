@@ -29,7 +29,7 @@ type loop struct {
 	pace      pace
 	trouble   trouble
 	// watched is what the prober checks, addresses are those of it.
-	watched   []guard.Watch
+	watched   []inventory.Watch
 	addresses []netip.Addr
 	// ineligible are the recovered members that are not eligible any more.
 	ineligible map[netip.Addr]bool
@@ -105,7 +105,7 @@ func (l *loop) watch() {
 }
 
 // addressesOf returns what is watched.
-func addressesOf(watched []guard.Watch) []netip.Addr {
+func addressesOf(watched []inventory.Watch) []netip.Addr {
 	addresses := make([]netip.Addr, len(watched))
 	for i, w := range watched {
 		addresses[i] = w.Address
@@ -115,14 +115,8 @@ func addressesOf(watched []guard.Watch) []netip.Addr {
 
 // targets are what the prober checks. A recovered member that is not eligible any
 // more is not contacted (contract 6).
-func (l *loop) targets() []health.Address {
-	targets := make([]health.Address, 0, len(l.watched))
-	for _, w := range l.watched {
-		if !l.ineligible[w.Address] {
-			targets = append(targets, health.Address{Address: w.Address, Urgent: w.Urgent})
-		}
-	}
-	return targets
+func (l *loop) targets() []inventory.Watch {
+	return slices.DeleteFunc(slices.Clone(l.watched), func(w inventory.Watch) bool { return l.ineligible[w.Address] })
 }
 
 // unchecked reports whether no check of the address has come back yet.

@@ -20,10 +20,10 @@ func decided(states map[int]inventory.State, watched ...int) *guard.Verdict {
 		watched = append(watched, o)
 	}
 	for _, o := range watched {
-		v.Watch = append(v.Watch, guard.Watch{Address: address(o)})
+		v.Watch = append(v.Watch, inventory.Watch{Address: address(o)})
 	}
 	slices.SortFunc(v.Members, inventory.CompareMembers)
-	slices.SortFunc(v.Watch, func(a, b guard.Watch) int { return a.Address.Compare(b.Address) })
+	slices.SortFunc(v.Watch, func(a, b inventory.Watch) int { return a.Address.Compare(b.Address) })
 	return v
 }
 

@@ -85,7 +85,7 @@ func (l *loop) turnsTrouble(r inventory.Result) bool {
 // questioned reports whether the address is checked faster because its state is
 // in question.
 func (l *loop) questioned(addr netip.Addr) bool {
-	i, ok := slices.BinarySearchFunc(l.verdict.Watch, addr, func(w guard.Watch, addr netip.Addr) int { return w.Address.Compare(addr) })
+	i, ok := slices.BinarySearchFunc(l.verdict.Watch, addr, func(w inventory.Watch, addr netip.Addr) int { return w.Address.Compare(addr) })
 	return ok && l.verdict.Watch[i].Urgent
 }
 

@@ -196,6 +196,31 @@ func TestContract26ALossWaitsForNoSliceThatFails(t *testing.T) {
 	s.wantTaken("s3")
 }
 
+// TestContract55AnAdditionIsAsUrgentAsTheLossThatWaitsForIt, and no more urgent than other additions
+// where no loss waits for it.
+func TestContract55AnAdditionIsAsUrgentAsTheLossThatWaitsForIt(t *testing.T) {
+	wantRank := func(s *scene, want writer.Rank) {
+		t.Helper()
+		if turn, ok := s.box.Next(s.now); !ok || turn.Rank != want {
+			t.Errorf("got %v, %t, want a write of rank %v", turn, ok, want)
+		}
+	}
+	last := newScene(t, 0, "s1: a=ready")
+	last.want("s1: a=down", "s2: b=ready")
+	wantRank(last, writer.Loss)
+	last.wantTaken("s2") // the loss would leave none that is ready
+	apart := newScene(t, 0, "s1: a=ready c=ready")
+	apart.want("s1: a=down c=ready")
+	apart.wantTaken("s1")
+	apart.fail(errDenied, "s1")
+	apart.load()
+	apart.want("s2: b=ready")
+	wantRank(apart, writer.Gain) // the loss waits for the end of its back-off
+	alone := newScene(t, 0, "s1: a=down")
+	alone.want("s1: a=ready")
+	wantRank(alone, writer.Gain)
+}
+
 func TestContract26TheErrorShownIsThatOfSlicesThatCannotBeWritten(t *testing.T) {
 	s := three(t, 0)
 	s.wantTaken("s1", "s2", "s3")
