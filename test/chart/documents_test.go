@@ -16,6 +16,8 @@ import (
 	yamlutil "k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // The objects of the Prometheus Operator, as far as the chart writes them.
@@ -124,25 +126,10 @@ func documents(t *testing.T, manifests string) []any {
 	}
 }
 
-// one returns the only object of a type.
-func one[T any](t *testing.T, objects []any) T {
-	t.Helper()
-	var found []T
-	for _, object := range objects {
-		if typed, ok := object.(T); ok {
-			found = append(found, typed)
-		}
-	}
-	if len(found) != 1 {
-		t.Fatalf("got %d objects of type %T, want 1", len(found), *new(T))
-	}
-	return found[0]
-}
-
 // daemonPod is the Pod of the Deployment that serves.
 func daemonPod(t *testing.T, objects []any) corev1.PodSpec {
 	t.Helper()
-	return one[*appsv1.Deployment](t, slices.DeleteFunc(slices.Clone(objects), isOperator)).Spec.Template.Spec
+	return stage.One[*appsv1.Deployment](t, slices.DeleteFunc(slices.Clone(objects), isOperator)).Spec.Template.Spec
 }
 
 // operatorPod is the Pod of the operator of fleets, nil where there is none.

@@ -15,6 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // peer is the other end of a connection. Only a Pod of this cluster has labels.
@@ -150,11 +152,11 @@ func TestThePolicyIsClosedWithoutAnyAddressInTheValues(t *testing.T) {
 func opened(t *testing.T, args []string, want map[string]string) {
 	t.Helper()
 	objects := documents(t, render(t, helms[1], args...))
-	policy := one[*networkingv1.NetworkPolicy](t, slices.DeleteFunc(slices.Clone(objects), isFormerPolicy))
+	policy := stage.One[*networkingv1.NetworkPolicy](t, slices.DeleteFunc(slices.Clone(objects), isFormerPolicy))
 	if !slices.Contains(policy.Spec.PolicyTypes, networkingv1.PolicyTypeEgress) {
 		t.Error("the policy limits no egress")
 	}
-	for _, pod := range []labels.Set{one[*appsv1.Deployment](t, objects).Spec.Template.Labels, one[*corev1.Pod](t, objects).Labels} {
+	for _, pod := range []labels.Set{stage.One[*appsv1.Deployment](t, objects).Spec.Template.Labels, stage.One[*corev1.Pod](t, objects).Labels} {
 		if !selects(t, &policy.Spec.PodSelector, pod) {
 			t.Errorf("the policy does not hold for the Pod with labels %v", pod)
 		}
@@ -178,7 +180,7 @@ func TestContract163ThePortOfTheAPIIsOpened(t *testing.T) {
 	} {
 		for _, version := range helms {
 			objects := documents(t, render(t, version, slices.Concat(readme, narrow, []string{"--set", "controller.ionosApiUrl=" + address})...))
-			policy := one[*networkingv1.NetworkPolicy](t, slices.DeleteFunc(objects, isFormerPolicy))
+			policy := stage.One[*networkingv1.NetworkPolicy](t, slices.DeleteFunc(objects, isFormerPolicy))
 			if got := reachable(t, policy, peers["ionos"]); got != "TCP "+port {
 				t.Errorf("%s: %s: got %s, want TCP %s", version, address, got, port)
 			}
@@ -197,7 +199,7 @@ func isFormerPolicy(object any) bool {
 // silence to them. The Pods of the values are bounded by the other policy alone.
 func TestContract162NothingIsClosedToPodsOfAnotherConfiguration(t *testing.T) {
 	pods := func(objects []any) []labels.Set {
-		return []labels.Set{one[*appsv1.Deployment](t, objects).Spec.Template.Labels, one[*corev1.Pod](t, objects).Labels}
+		return []labels.Set{stage.One[*appsv1.Deployment](t, objects).Spec.Template.Labels, stage.One[*corev1.Pod](t, objects).Labels}
 	}
 	before := rendered(t, readme...)
 	for name, change := range map[string][]string{
@@ -210,7 +212,7 @@ func TestContract162NothingIsClosedToPodsOfAnotherConfiguration(t *testing.T) {
 			args = change
 		}
 		after := rendered(t, args...)
-		former := one[*networkingv1.NetworkPolicy](t, slices.DeleteFunc(slices.Clone(after), func(o any) bool { return !isFormerPolicy(o) }))
+		former := stage.One[*networkingv1.NetworkPolicy](t, slices.DeleteFunc(slices.Clone(after), func(o any) bool { return !isFormerPolicy(o) }))
 		for _, pod := range pods(before)[:1] {
 			if !selects(t, &former.Spec.PodSelector, pod) {
 				t.Errorf("%s: the Pods of before are limited", name)

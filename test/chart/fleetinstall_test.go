@@ -14,6 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 const (
@@ -33,13 +34,13 @@ func fleetRuns(t *testing.T, c *cloud) {
 	c.prepare(t, fleetTeam)
 	args := append([]string{viewsRelease, viewsDir, "--namespace", fleetSpace}, fleetOn("--set", "namespaces={"+fleetTeam+"},certificates.fleets[0].name="+fleetTeam+"/edge")...)
 	i.helm(t, i.version, append([]string{"install"}, args...)...)
-	run := i.kubelet
+	run := i.Kubelet
 	run.Program = built.Views(t)
 	t.Run("Contract105 the Job makes the Secrets that are listed and may read no others", func(t *testing.T) { i.jobMakesSecrets(t, run) })
 	t.Run("Contract107 the operator makes a fleet with the rights of the chart", func(t *testing.T) { i.operatorMakesAFleet(t, run) })
 	i.helm(t, i.version, append([]string{"upgrade"}, args...)...)
 	i.helm(t, i.version, "uninstall", viewsRelease, "--namespace", fleetSpace, "--wait")
-	if _, err := i.client.CoreV1().RESTClient().Get().AbsPath("/apis/fleet.ablmnzde.github.io/v1alpha1/namespaces/" + fleetTeam + "/envoys/edge").DoRaw(t.Context()); err != nil {
+	if _, err := i.Client.CoreV1().RESTClient().Get().AbsPath("/apis/fleet.ablmnzde.github.io/v1alpha1/namespaces/" + fleetTeam + "/envoys/edge").DoRaw(t.Context()); err != nil {
 		t.Errorf("the Envoy went with the release: %v", err)
 	}
 }
@@ -48,8 +49,8 @@ func fleetRuns(t *testing.T, c *cloud) {
 func (i *installed) podsOf(t *testing.T, component string, count int) []corev1.Pod {
 	t.Helper()
 	var found []corev1.Pod
-	until(t, "the Pods of "+component, func() bool {
-		list, err := i.client.CoreV1().Pods(i.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=" + component})
+	stage.Until(t, "the Pods of "+component, func() bool {
+		list, err := i.Client.CoreV1().Pods(i.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/component=" + component})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +68,7 @@ func (i *installed) jobMakesSecrets(t *testing.T, run kubelet.Kubelet) {
 		}
 	}
 	for name, namespace := range map[string]string{"endpoint-views-authority": fleetSpace, "endpoint-views-tls": fleetSpace, "endpoint-views-fleet": fleetSpace, "edge-xds": fleetTeam} {
-		if _, err := i.client.CoreV1().Secrets(namespace).Get(t.Context(), name, metav1.GetOptions{}); err != nil {
+		if _, err := i.Client.CoreV1().Secrets(namespace).Get(t.Context(), name, metav1.GetOptions{}); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -80,12 +81,12 @@ func (i *installed) jobMakesSecrets(t *testing.T, run kubelet.Kubelet) {
 		}
 	}
 	i.deniedNothing(t, user)
-	cron, err := i.client.BatchV1().CronJobs(fleetSpace).Get(t.Context(), "endpoint-views-certificates", metav1.GetOptions{})
+	cron, err := i.Client.BatchV1().CronJobs(fleetSpace).Get(t.Context(), "endpoint-views-certificates", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	now := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "now"}, Spec: cron.Spec.JobTemplate.Spec}
-	if _, err := i.client.BatchV1().Jobs(fleetSpace).Create(t.Context(), now, dry); err != nil {
+	if _, err := i.Client.BatchV1().Jobs(fleetSpace).Create(t.Context(), now, dry); err != nil {
 		t.Errorf("a Job of the CronJob: %v", err)
 	}
 }
@@ -93,23 +94,23 @@ func (i *installed) jobMakesSecrets(t *testing.T, run kubelet.Kubelet) {
 func (i *installed) operatorMakesAFleet(t *testing.T, run kubelet.Kubelet) {
 	pod := i.podsOf(t, "fleet", 2)[0]
 	operator := run.Start(t, &pod, nil)
-	until(t, "/readyz", func() bool { return kubelet.Probe("http://127.0.0.1:8083/readyz") })
-	if _, err := i.client.CoreV1().RESTClient().Post().AbsPath("/apis/fleet.ablmnzde.github.io/v1alpha1/namespaces/"+fleetTeam+"/envoys").
+	stage.Until(t, "/readyz", func() bool { return kubelet.Probe("http://127.0.0.1:8083/readyz") })
+	if _, err := i.Client.CoreV1().RESTClient().Post().AbsPath("/apis/fleet.ablmnzde.github.io/v1alpha1/namespaces/"+fleetTeam+"/envoys").
 		SetHeader("Content-Type", "application/json").Body([]byte(anEnvoy)).DoRaw(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	var made *appsv1.Deployment
-	until(t, "the Deployment of the fleet", func() bool {
+	stage.Until(t, "the Deployment of the fleet", func() bool {
 		var err error
-		made, err = i.client.AppsV1().Deployments(fleetTeam).Get(t.Context(), "edge", metav1.GetOptions{})
+		made, err = i.Client.AppsV1().Deployments(fleetTeam).Get(t.Context(), "edge", metav1.GetOptions{})
 		if err != nil && !apierrors.IsNotFound(err) {
 			t.Fatal(err)
 		}
 		return err == nil
 	})
 	// The namespace of the team enforces the Pod Security Standard restricted, too.
-	until(t, "the Pod of the fleet", func() bool {
-		list, err := i.client.CoreV1().Pods(fleetTeam).List(t.Context(), metav1.ListOptions{LabelSelector: "fleet.ablmnzde.github.io/envoy=edge"})
+	stage.Until(t, "the Pod of the fleet", func() bool {
+		list, err := i.Client.CoreV1().Pods(fleetTeam).List(t.Context(), metav1.ListOptions{LabelSelector: "fleet.ablmnzde.github.io/envoy=edge"})
 		return err == nil && len(list.Items) == 1
 	})
 	if init := made.Spec.Template.Spec.InitContainers; len(init) != 1 || !strings.HasSuffix(init[0].Image, ":0.1.0") {
@@ -129,7 +130,7 @@ func (i *installed) operatorMakesAFleet(t *testing.T, run kubelet.Kubelet) {
 // deniedNothing reads in the audit log that the rights were enough.
 func (i *installed) deniedNothing(t *testing.T, user string) {
 	t.Helper()
-	events := slices.DeleteFunc(i.cp.Audit(), func(e controlplane.AuditEvent) bool { return e.User != user })
+	events := slices.DeleteFunc(i.CP.Audit(), func(e controlplane.AuditEvent) bool { return e.User != user })
 	if len(events) == 0 {
 		t.Errorf("%s has sent no request", user)
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // upgrade is one of the values, with which the new Pods never become ready.
@@ -73,7 +74,7 @@ type former struct {
 // leaderOfBeforeWorks is contract 162.
 func leaderOfBeforeWorks(t *testing.T, c *cloud) {
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "former-elsewhere"}}
-	if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
+	if _, err := c.Client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	n := 0
@@ -84,15 +85,15 @@ func leaderOfBeforeWorks(t *testing.T, c *cloud) {
 			c.prepare(t, namespace)
 			f := &former{installed: &installed{c, helms[1], namespace}}
 			f.helm(t, f.version, append([]string{"install", release, chartDir}, f.args(t, u.before, oldSubnets)...)...)
-			f.daemon = f.kubelet.Start(t, f.configured(t, f.args(t, u.before, oldSubnets)), nil)
-			until(t, "three nodes", func() bool { return f.has(t, 1, 2, 3) })
+			f.daemon = f.Kubelet.Start(t, f.configured(t, f.args(t, u.before, oldSubnets)), nil)
+			stage.Until(t, "three nodes", func() bool { return f.has(t, 1, 2, 3) })
 			f.helm(t, f.version, append([]string{"upgrade", release, chartDir}, f.args(t, u.after, newSubnets)...)...)
 			f.awaitUpgrade(t, u)
 			f.inventory(t, 1, 3)
-			until(t, "node 2 to be gone, and no other", func() bool { return f.has(t, 1, 3) })
+			stage.Until(t, "node 2 to be gone, and no other", func() bool { return f.has(t, 1, 3) })
 			if u.joins {
 				f.inventory(t, 3, 4)
-				until(t, "node 4 in place of node 1", func() bool { return f.has(t, 3, 4) })
+				stage.Until(t, "node 4 in place of node 1", func() bool { return f.has(t, 3, 4) })
 			}
 			f.daemon.Stop(t)
 			if name == "family" {
@@ -106,8 +107,8 @@ func leaderOfBeforeWorks(t *testing.T, c *cloud) {
 // familyLeaves starts the new daemon, which takes away what has no subnet any more.
 func (f *former) familyLeaves(t *testing.T) {
 	t.Helper()
-	daemon := f.kubelet.Start(t, f.configured(t, f.args(t, upgrades["family"].after, newSubnets)), nil)
-	until(t, "the endpoints of the family to leave", func() bool { return slices.Equal(f.published(t, f.namespace), []string{"10.0.0.1", "10.0.0.3"}) })
+	daemon := f.Kubelet.Start(t, f.configured(t, f.args(t, upgrades["family"].after, newSubnets)), nil)
+	stage.Until(t, "the endpoints of the family to leave", func() bool { return slices.Equal(f.Published(t, f.namespace), []string{"10.0.0.1", "10.0.0.3"}) })
 	daemon.Stop(t)
 }
 
@@ -140,8 +141,8 @@ func (f *former) configured(t *testing.T, args []string) *corev1.Pod {
 	t.Helper()
 	want := f.environment(t, args)
 	var found *corev1.Pod
-	until(t, "a Pod of the values", func() bool {
-		list, err := f.client.CoreV1().Pods(f.namespace).List(t.Context(), metav1.ListOptions{})
+	stage.Until(t, "a Pod of the values", func() bool {
+		list, err := f.Client.CoreV1().Pods(f.namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +159,7 @@ func (f *former) configured(t *testing.T, args []string) *corev1.Pod {
 // inventory makes these the nodes that there are.
 func (f *former) inventory(t *testing.T, numbers ...int) {
 	t.Helper()
-	maps := f.client.CoreV1().ConfigMaps(f.namespace)
+	maps := f.Client.CoreV1().ConfigMaps(f.namespace)
 	files, err := maps.Get(t.Context(), release+"-files", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +175,7 @@ func (f *former) inventory(t *testing.T, numbers ...int) {
 func (f *former) has(t *testing.T, numbers ...int) bool {
 	t.Helper()
 	found := map[string]bool{}
-	for _, address := range f.published(t, f.namespace) {
+	for _, address := range f.Published(t, f.namespace) {
 		found[address[strings.LastIndexAny(address, ".:")+1:]] = true
 	}
 	for _, n := range numbers {
@@ -188,7 +189,7 @@ func (f *former) has(t *testing.T, numbers ...int) bool {
 // account is a client with the rights of the daemon's ServiceAccount.
 func (f *former) account(t *testing.T) kubernetes.Interface {
 	t.Helper()
-	config := f.cp.Config()
+	config := f.CP.Config()
 	config.UserAgent = userAgent
 	config.Impersonate = rest.ImpersonationConfig{UserName: f.user(), Groups: []string{"system:serviceaccounts", "system:authenticated"}}
 	client, err := kubernetes.NewForConfig(config)
@@ -230,7 +231,7 @@ func (f *former) awaitUpgrade(t *testing.T, u upgrade) {
 	// The subnets say which policy is in force: only that of the new values has this one.
 	const refused = "ValidatingAdmissionPolicy"
 	bound := !slices.Contains(u.after, "admissionPolicy.enabled=false")
-	until(t, "the new policy", func() bool {
+	stage.Until(t, "the new policy", func() bool {
 		right, wrong := create(name, "172.16.0.1"), create("none-of-ours", "10.0.0.3")
 		return right == nil && (!bound || wrong != nil && strings.Contains(wrong.Error(), refused))
 	})

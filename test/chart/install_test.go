@@ -16,6 +16,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // release is the name that the README gives the release.
@@ -92,8 +93,8 @@ func (i *installed) user() string {
 func (i *installed) pods(t *testing.T) []corev1.Pod {
 	t.Helper()
 	var found []corev1.Pod
-	until(t, "two Pods of the Deployment", func() bool {
-		list, err := i.client.CoreV1().Pods(i.namespace).List(t.Context(), metav1.ListOptions{})
+	stage.Until(t, "two Pods of the Deployment", func() bool {
+		list, err := i.Client.CoreV1().Pods(i.namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -114,15 +115,15 @@ func podsAreAdmitted(t *testing.T, i *installed) {
 		ObjectMeta: metav1.ObjectMeta{Name: "loose"},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "loose", Image: "loose:1"}}},
 	}
-	if _, err := i.client.CoreV1().Pods(i.namespace).Create(t.Context(), loose, metav1.CreateOptions{}); err == nil {
+	if _, err := i.Client.CoreV1().Pods(i.namespace).Create(t.Context(), loose, metav1.CreateOptions{}); err == nil {
 		t.Error("a Pod without a security context: got no error")
 	}
 	// So is the Pod of helm test.
 	check := render(t, i.version, append(slices.Clone(readme), "--show-only", "templates/tests/check.yaml", "--namespace", i.namespace)...)
-	pod := one[*corev1.Pod](t, documents(t, check))
+	pod := stage.One[*corev1.Pod](t, documents(t, check))
 	pod.Namespace = i.namespace
 	pod.Spec.ServiceAccountName = release
-	if _, err := i.client.CoreV1().Pods(i.namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
+	if _, err := i.Client.CoreV1().Pods(i.namespace).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}}); err != nil {
 		t.Errorf("the Pod of helm test: %v", err)
 	}
 }
@@ -136,15 +137,15 @@ func hostNetworkNeedsPrivileged(t *testing.T, i *installed) {
 		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 			GenerateName: "host-network-", Labels: map[string]string{"pod-security.kubernetes.io/enforce": level},
 		}}
-		space, err := i.client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{})
+		space, err := i.Client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-		if _, err := i.client.CoreV1().ServiceAccounts(space.Name).Create(t.Context(), account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
+		if _, err := i.Client.CoreV1().ServiceAccounts(space.Name).Create(t.Context(), account, metav1.CreateOptions{}); err != nil && !apierrors.IsAlreadyExists(err) {
 			t.Fatal(err)
 		}
-		_, err = i.client.CoreV1().Pods(space.Name).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		_, err = i.Client.CoreV1().Pods(space.Name).Create(t.Context(), pod, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		if (err == nil) != admitted || err != nil && !strings.Contains(err.Error(), "host namespaces (hostNetwork=true)") {
 			t.Errorf("%s: got %v, want it admitted: %v", level, err, admitted)
 		}
@@ -155,19 +156,19 @@ func daemonDoesItsJob(t *testing.T, i *installed) {
 	pods := i.pods(t)
 	i.awaitPolicy(t)
 	first, firstProbes := i.start(t, &pods[0], false)
-	until(t, "the backends in the slice", func() bool { return slices.Equal(i.published(t, i.namespace), i.addresses) })
+	stage.Until(t, "the backends in the slice", func() bool { return slices.Equal(i.Published(t, i.namespace), i.Addresses) })
 	second, secondProbes := i.start(t, &pods[1], true)
 	for _, probes := range []string{firstProbes, secondProbes} {
 		for _, path := range []string{"/livez", "/readyz", "/metrics"} {
-			until(t, probes+path, func() bool { return kubelet.Probe(probes + path) })
+			stage.Until(t, probes+path, func() bool { return kubelet.Probe(probes + path) })
 		}
 	}
 	before := i.sliceWrites()
 	started := time.Now()
 	first.Stop(t)
 	t.Logf("stopped after %v", time.Since(started))
-	until(t, "the other replica to lead", func() bool {
-		lease, err := i.client.CoordinationV1().Leases(i.namespace).Get(t.Context(), release, metav1.GetOptions{})
+	stage.Until(t, "the other replica to lead", func() bool {
+		lease, err := i.Client.CoordinationV1().Leases(i.namespace).Get(t.Context(), release, metav1.GetOptions{})
 		return err == nil && lease.Spec.HolderIdentity != nil && *lease.Spec.HolderIdentity != ""
 	})
 	t.Logf("taken over after %v", time.Since(started))
@@ -176,7 +177,7 @@ func daemonDoesItsJob(t *testing.T, i *installed) {
 		t.Errorf("writes of slices in a hand-over (-before +after):\n%s", diff)
 	}
 	used := map[string]bool{}
-	for _, e := range i.cp.Audit() {
+	for _, e := range i.CP.Audit() {
 		if e.User != i.user() || e.UserAgent == userAgent {
 			continue
 		}
@@ -192,7 +193,7 @@ func daemonDoesItsJob(t *testing.T, i *installed) {
 		}
 	}
 	for _, p := range []*kubelet.Process{first, second} {
-		if strings.Contains(p.Log(), token) {
+		if strings.Contains(p.Log(), stage.Token) {
 			t.Error("the token is in the log")
 		}
 	}
@@ -202,8 +203,8 @@ func daemonDoesItsJob(t *testing.T, i *installed) {
 func checkFindsEverythingRight(t *testing.T, i *installed) {
 	pod := &i.pods(t)[0]
 	rendered := render(t, i.version, append(slices.Clone(readme), "--show-only", "templates/tests/check.yaml")...)
-	pod.Spec.Containers[0].Args = one[*corev1.Pod](t, documents(t, rendered)).Spec.Containers[0].Args
-	made := i.kubelet.Command(t, pod, map[string]string{"IONOS_API_URL": i.url})
+	pod.Spec.Containers[0].Args = stage.One[*corev1.Pod](t, documents(t, rendered)).Spec.Containers[0].Args
+	made := i.Kubelet.Command(t, pod, map[string]string{"IONOS_API_URL": i.URL})
 	if out, err := made.CombinedOutput(); err != nil {
 		t.Errorf("%v: %v\n%s", pod.Spec.Containers[0].Args, err, out)
 	}
@@ -211,7 +212,7 @@ func checkFindsEverythingRight(t *testing.T, i *installed) {
 
 // sliceWrites counts the daemon's own writes of slices.
 func (i *installed) sliceWrites() (count int) {
-	for _, e := range i.cp.Audit() {
+	for _, e := range i.CP.Audit() {
 		if e.User == i.user() && e.UserAgent != userAgent && e.Resource == "endpointslices" && e.Writes() {
 			count++
 		}
@@ -233,7 +234,7 @@ func upgradeChangesNothing(t *testing.T, i *installed) {
 
 func slicesStay(t *testing.T, i *installed) {
 	i.helm(t, i.version, "uninstall", release, "--namespace", i.namespace, "--wait")
-	if got := i.published(t, i.namespace); !slices.Equal(got, i.addresses) {
-		t.Errorf("got %v, want %v", got, i.addresses)
+	if got := i.Published(t, i.namespace); !slices.Equal(got, i.Addresses) {
+		t.Errorf("got %v, want %v", got, i.Addresses)
 	}
 }

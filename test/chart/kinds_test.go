@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // kinds is a release that reads pools and bindings from the API server.
@@ -43,7 +44,7 @@ func kindsAreBound(t *testing.T, c *cloud) {
 	t.Run("Contract80 teams write bindings, the platform pools", k.rightsArePeoples)
 	t.Run("Contract79 the policies hold pools and bindings to the bounds", k.policiesHold)
 	k.helm(t, k.version, "uninstall", release, "--namespace", k.namespace, "--wait")
-	until(t, "the kinds without their policies", func() bool { return k.create(t, k.pool("10.9.0.0/24", "1", "namespaces: [a]")) == nil })
+	stage.Until(t, "the kinds without their policies", func() bool { return k.create(t, k.pool("10.9.0.0/24", "1", "namespaces: [a]")) == nil })
 	t.Log("the definitions stayed, and the next release takes them over")
 	k.helm(t, k.version, append([]string{"install", release, chartDir}, k.args()...)...)
 	k.awaitRefusal(t, kindsTeam)
@@ -54,14 +55,14 @@ func newKinds(t *testing.T, c *cloud) *kinds {
 	t.Helper()
 	k := &kinds{teams: &teams{installed: &installed{c, "helm4", "kinds"}}}
 	c.prepare(t, k.namespace)
-	client, err := dynamic.NewForConfig(c.cp.Config())
+	client, err := dynamic.NewForConfig(c.CP.Config())
 	if err != nil {
 		t.Fatal(err)
 	}
 	k.dynamic = client
 	for _, name := range []string{kindsTeam, kindsOther} {
 		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
+		if _, err := c.Client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,7 +123,7 @@ func (k *kinds) create(t *testing.T, text string) error {
 // await waits until a request is refused with a reason.
 func (k *kinds) await(t *testing.T, what string, try func() error, reason string) {
 	t.Helper()
-	until(t, what, func() bool {
+	stage.Until(t, what, func() bool {
 		err := try()
 		return err != nil && strings.Contains(err.Error(), reason)
 	})
@@ -134,12 +135,12 @@ func (k *kinds) refusesNobody(t *testing.T) {
 	t.Helper()
 	for _, namespace := range []string{kindsTeam, kindsOther} {
 		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "any"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}
-		if _, err := k.client.CoreV1().Services(namespace).Create(t.Context(), service, dry); err != nil {
+		if _, err := k.Client.CoreV1().Services(namespace).Create(t.Context(), service, dry); err != nil {
 			t.Errorf("a Service in %s: %v", namespace, err)
 		}
 		foreign := &discoveryv1.EndpointSlice{ObjectMeta: metav1.ObjectMeta{Name: "any"}, AddressType: discoveryv1.AddressTypeIPv4}
 		foreign.Endpoints = []discoveryv1.Endpoint{{Addresses: []string{"192.168.1.1"}}}
-		if _, err := k.client.DiscoveryV1().EndpointSlices(namespace).Create(t.Context(), foreign, dry); err != nil {
+		if _, err := k.Client.DiscoveryV1().EndpointSlices(namespace).Create(t.Context(), foreign, dry); err != nil {
 			t.Errorf("a slice in %s: %v", namespace, err)
 		}
 	}
@@ -207,14 +208,14 @@ func (k *kinds) rightsArePeoples(t *testing.T) {
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
 			Subjects:   []rbacv1.Subject{{Kind: rbacv1.UserKind, Name: "kinds-" + role, APIGroup: rbacv1.GroupName}},
 		}
-		if _, err := k.client.RbacV1().RoleBindings(kindsTeam).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
+		if _, err := k.Client.RbacV1().RoleBindings(kindsTeam).Create(t.Context(), binding, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ask := func(role, verb, resource, namespace string) bool {
 		return k.allowed(t, "kinds-"+role, authorizationv1.ResourceAttributes{Verb: verb, Group: v1alpha1.GroupName, Resource: resource, Namespace: namespace})
 	}
-	until(t, "the aggregated roles", func() bool {
+	stage.Until(t, "the aggregated roles", func() bool {
 		return ask("edit", "create", v1alpha1.ResourceEndpointBindings, kindsTeam) && ask("view", "list", v1alpha1.ResourceEndpointBindings, kindsTeam)
 	})
 	for _, verb := range []string{"get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"} {
@@ -263,7 +264,7 @@ func (k *kinds) withoutKinds(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	until(t, "the kinds to be gone", func() bool {
+	stage.Until(t, "the kinds to be gone", func() bool {
 		_, pools := k.object(t, k.pool("10.7.1.0/24", "8080", ""))
 		_, err := pools.List(t.Context(), metav1.ListOptions{})
 		return apierrors.IsNotFound(err)

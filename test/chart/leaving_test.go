@@ -9,6 +9,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // leavingValues are those of a pool for the namespaces that stay, and of another manager
@@ -43,27 +45,27 @@ func namespaceLeaves(t *testing.T, c *cloud) {
 	c.prepare(t, i.namespace)
 	for _, name := range []string{"leaving-a", "leaving-b", "leaving-c"} {
 		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
+		if _, err := c.Client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		(&teams{installed: i}).service(t, name, "web")
 	}
 	args := []string{release, chartDir, "--namespace", i.namespace, "--values"}
 	i.helm(t, i.version, append([]string{"install"}, append(args, leavingValues(t, "leaving-a, leaving-b, leaving-c", "", ""))...)...)
-	daemon := i.kubelet.Start(t, i.podWith(t, "documents"), nil)
+	daemon := i.Kubelet.Start(t, i.podWith(t, "documents"), nil)
 	both := []string{"10.0.0.1", "10.0.0.2"}
 	for _, name := range []string{"leaving-a", "leaving-b", "leaving-c"} {
-		until(t, "the endpoints in "+name, func() bool { return slices.Equal(i.published(t, name), both) })
+		stage.Until(t, "the endpoints in "+name, func() bool { return slices.Equal(i.Published(t, name), both) })
 	}
 	upgrade := func(stay, leaving, manager string) {
 		i.helm(t, i.version, append([]string{"upgrade"}, append(args, leavingValues(t, stay, leaving, manager))...)...)
 		daemon.Renew(t)
 	}
 	upgrade("leaving-a, leaving-c", "leaving-b", "")
-	until(t, "the endpoints in leaving-b to go", func() bool { return len(i.published(t, "leaving-b")) == 0 })
+	stage.Until(t, "the endpoints in leaving-b to go", func() bool { return len(i.Published(t, "leaving-b")) == 0 })
 	upgrade("leaving-a", "leaving-b, leaving-c", "another")
-	until(t, "the endpoints in leaving-c to go", func() bool { return len(i.published(t, "leaving-c")) == 0 })
-	if got := i.published(t, "leaving-a"); !slices.Equal(got, both) {
+	stage.Until(t, "the endpoints in leaving-c to go", func() bool { return len(i.Published(t, "leaving-c")) == 0 })
+	if got := i.Published(t, "leaving-a"); !slices.Equal(got, both) {
 		t.Errorf("got %v in leaving-a, want %v", got, both)
 	}
 	daemon.Stop(t)

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // movesToPools replaces an installation by variables with one by pools, which takes over
@@ -21,11 +22,11 @@ func movesToPools(t *testing.T, c *cloud) {
 	c.prepare(t, i.namespace)
 	i.helm(t, i.version, append([]string{"install", release, chartDir, "--namespace", i.namespace}, readme...)...)
 	daemon, _ := i.start(t, i.podWith(t, "ionos"), false)
-	until(t, "the backends in the slice", func() bool { return slices.Equal(i.published(t, i.namespace), i.addresses) })
+	stage.Until(t, "the backends in the slice", func() bool { return slices.Equal(i.Published(t, i.namespace), i.Addresses) })
 	daemon.Stop(t)
 	i.helm(t, i.version, "uninstall", release, "--namespace", i.namespace, "--wait")
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "ionos-berlin"}, StringData: map[string]string{"token": token, "kubeconfig": i.kubeconfig}}
-	if _, err := i.client.CoreV1().Secrets(i.namespace).Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "ionos-berlin"}, StringData: map[string]string{"token": stage.Token, "kubeconfig": i.kubeconfig}}
+	if _, err := i.Client.CoreV1().Secrets(i.namespace).Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	values := filepath.Join(t.TempDir(), "values.yaml")
@@ -42,23 +43,23 @@ bindings:
 credentials:
   berlin: {secretName: ionos-berlin}
 bounds: {namespaces: [moving]}
-`, datacenter, lan), 0o600); err != nil {
+`, stage.Datacenter, stage.LAN), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	before, writes := i.ownSlice(t), i.sliceWrites()
 	i.helm(t, i.version, "install", release, chartDir, "--namespace", i.namespace, "--values", values)
 	pod := i.podWith(t, "documents")
 	daemon, probes := i.start(t, pod, false)
-	until(t, "the first decision", func() bool { return kubelet.Probe(probes + "/readyz") })
+	stage.Until(t, "the first decision", func() bool { return kubelet.Probe(probes + "/readyz") })
 	after := i.ownSlice(t)
 	if after.ResourceVersion != before.ResourceVersion {
 		t.Errorf("got a write: %v, before %v", after, before)
 	}
 	after.Endpoints = after.Endpoints[1:]
-	if _, err := i.client.DiscoveryV1().EndpointSlices(i.namespace).Update(t.Context(), after, metav1.UpdateOptions{}); err != nil {
+	if _, err := i.Client.DiscoveryV1().EndpointSlices(i.namespace).Update(t.Context(), after, metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the backends in the slice again", func() bool { return slices.Equal(i.published(t, i.namespace), i.addresses) })
+	stage.Until(t, "the backends in the slice again", func() bool { return slices.Equal(i.Published(t, i.namespace), i.Addresses) })
 	daemon.Stop(t)
 	if got := i.sliceWrites() - writes; got != 1 {
 		t.Errorf("got %d writes, want the repair alone", got)
@@ -68,7 +69,7 @@ bounds: {namespaces: [moving]}
 // ownSlice is the slice that the installation by variables has made.
 func (i *installed) ownSlice(t *testing.T) *discoveryv1.EndpointSlice {
 	t.Helper()
-	slice, err := i.client.DiscoveryV1().EndpointSlices(i.namespace).Get(t.Context(), "web-remote", metav1.GetOptions{})
+	slice, err := i.Client.DiscoveryV1().EndpointSlices(i.namespace).Get(t.Context(), "web-remote", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,8 +80,8 @@ func (i *installed) ownSlice(t *testing.T) *discoveryv1.EndpointSlice {
 func (i *installed) podWith(t *testing.T, volume string) *corev1.Pod {
 	t.Helper()
 	var found *corev1.Pod
-	until(t, "a Pod with the volume "+volume, func() bool {
-		list, err := i.client.CoreV1().Pods(i.namespace).List(t.Context(), metav1.ListOptions{})
+	stage.Until(t, "a Pod with the volume "+volume, func() bool {
+		list, err := i.Client.CoreV1().Pods(i.namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}

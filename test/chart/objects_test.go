@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // state is the generation or, where there is none, the version of every object
@@ -38,24 +40,24 @@ func (i *installed) get(t *testing.T, kind string, m metav1.Object) metav1.Objec
 	var found metav1.Object
 	var err error
 	ctx, name, options := t.Context(), m.GetName(), metav1.GetOptions{}
-	rbac, admission := i.client.RbacV1(), i.client.AdmissionregistrationV1()
+	rbac, admission := i.Client.RbacV1(), i.Client.AdmissionregistrationV1()
 	switch kind {
 	case "Deployment":
-		found, err = i.client.AppsV1().Deployments(i.namespace).Get(ctx, name, options)
+		found, err = i.Client.AppsV1().Deployments(i.namespace).Get(ctx, name, options)
 	case "ServiceAccount":
-		found, err = i.client.CoreV1().ServiceAccounts(i.namespace).Get(ctx, name, options)
+		found, err = i.Client.CoreV1().ServiceAccounts(i.namespace).Get(ctx, name, options)
 	case "Service":
-		found, err = i.client.CoreV1().Services(i.namespace).Get(ctx, name, options)
+		found, err = i.Client.CoreV1().Services(i.namespace).Get(ctx, name, options)
 	case "Role":
 		found, err = rbac.Roles(i.namespace).Get(ctx, name, options)
 	case "RoleBinding":
 		found, err = rbac.RoleBindings(i.namespace).Get(ctx, name, options)
 	case "NetworkPolicy":
-		found, err = i.client.NetworkingV1().NetworkPolicies(i.namespace).Get(ctx, name, options)
+		found, err = i.Client.NetworkingV1().NetworkPolicies(i.namespace).Get(ctx, name, options)
 	case "Lease":
-		found, err = i.client.CoordinationV1().Leases(i.namespace).Get(ctx, name, options)
+		found, err = i.Client.CoordinationV1().Leases(i.namespace).Get(ctx, name, options)
 	case "PodDisruptionBudget":
-		found, err = i.client.PolicyV1().PodDisruptionBudgets(i.namespace).Get(ctx, name, options)
+		found, err = i.Client.PolicyV1().PodDisruptionBudgets(i.namespace).Get(ctx, name, options)
 	case "ValidatingAdmissionPolicy":
 		found, err = admission.ValidatingAdmissionPolicies().Get(ctx, name, options)
 	case "ValidatingAdmissionPolicyBinding":
@@ -80,12 +82,12 @@ func appliedWithoutHelm(t *testing.T, c *cloud) {
 		t.Fatal(err)
 	}
 	env := []string{"HOME=" + t.TempDir()}
-	apply := []string{"--kubeconfig", c.cp.Kubeconfig(t), "apply", "-f", file}
-	if got := run(t, env, c.cp.KubectlPath(), apply...); got.failed || got.stderr != "" {
+	apply := []string{"--kubeconfig", c.CP.Kubeconfig(t), "apply", "-f", file}
+	if got := run(t, env, c.CP.KubectlPath(), apply...); got.failed || got.stderr != "" {
 		t.Fatalf("apply: got\n%s%s", got.stdout, got.stderr)
 	}
 	before := i.state(t, manifests)
-	if got := run(t, env, c.cp.KubectlPath(), apply...); got.failed {
+	if got := run(t, env, c.CP.KubectlPath(), apply...); got.failed {
 		t.Fatalf("apply again: got\n%s%s", got.stdout, got.stderr)
 	}
 	if diff := cmp.Diff(before, i.state(t, manifests)); diff != "" {
@@ -93,5 +95,5 @@ func appliedWithoutHelm(t *testing.T, c *cloud) {
 	}
 	pods := i.pods(t)
 	i.start(t, &pods[0], false)
-	until(t, "the backends in the slice", func() bool { return slices.Equal(c.published(t, namespace), c.addresses) })
+	stage.Until(t, "the backends in the slice", func() bool { return slices.Equal(c.Published(t, namespace), c.Addresses) })
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // environment is the values of a container's variables, except those that the kubelet
@@ -96,6 +97,6 @@ func sample(v variable) string {
 // samples are of variables whose values have a form.
 var samples = map[string]string{
 	"ADMIN_ADDRESS": "127.0.0.1:9090", "STATIC_NODES": "sample=10.0.0.1", "INVENTORY_COMMAND_ENV": "SAMPLE",
-	"IONOS_API_URL": "https://api.example.com", "IONOS_CLUSTER_ID": datacenter, "IONOS_DATACENTER_ID": datacenter,
+	"IONOS_API_URL": "https://api.example.com", "IONOS_CLUSTER_ID": stage.Datacenter, "IONOS_DATACENTER_ID": stage.Datacenter,
 	"HEALTH_CHECK_PATH": "/sample", "REMOTE_SERVICE": "shop/web", "HEALTH_CHECK_EXPECTED_STATUS": "200-299",
 }

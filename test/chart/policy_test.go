@@ -7,6 +7,8 @@ import (
 
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // slice is one of our slices, as the daemon writes them.
@@ -36,7 +38,7 @@ func changed(s *discoveryv1.EndpointSlice, change func(*discoveryv1.EndpointSlic
 func (i *installed) awaitPolicy(t *testing.T) {
 	t.Helper()
 	daemon := i.daemon(t).DiscoveryV1().EndpointSlices(i.namespace)
-	until(t, "the policy to be in force", func() bool {
+	stage.Until(t, "the policy to be in force", func() bool {
 		_, err := daemon.Create(t.Context(), slice("other", "10.0.0.11"), metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 		return err != nil && strings.Contains(err.Error(), "ValidatingAdmissionPolicy")
 	})
@@ -44,7 +46,7 @@ func (i *installed) awaitPolicy(t *testing.T) {
 
 func policyHolds(t *testing.T, i *installed) {
 	daemon := i.daemon(t).DiscoveryV1().EndpointSlices(i.namespace)
-	admin := i.client.DiscoveryV1().EndpointSlices(i.namespace)
+	admin := i.Client.DiscoveryV1().EndpointSlices(i.namespace)
 	const free = "web-remote-9"
 	create := func(s *discoveryv1.EndpointSlice) error {
 		_, err := daemon.Create(t.Context(), s, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // teams is a release for many Services: the pools berlin, of the IONOS Cloud, and london,
@@ -54,12 +55,12 @@ func newTeams(t *testing.T, c *cloud) *teams {
 	p := &teams{installed: &installed{c, "helm4", "many-services"}}
 	c.prepare(t, p.namespace)
 	for _, address := range netns.Addresses(t, 2) {
-		listen(t, address)
+		stage.Listen(t, address)
 		p.london = append(p.london, address.String())
 	}
 	for _, name := range teamNamespaces {
 		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
+		if _, err := c.Client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		p.service(t, name, "web")
@@ -76,7 +77,7 @@ func (p *teams) service(t *testing.T, namespace, name string) {
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"endpoints.ablmnzde.github.io/pool": "berlin"}},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80, TargetPort: intstr.FromInt32(8080)}}},
 	}
-	if _, err := p.client.CoreV1().Services(namespace).Create(t.Context(), service, metav1.CreateOptions{}); err != nil {
+	if _, err := p.Client.CoreV1().Services(namespace).Create(t.Context(), service, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -106,7 +107,7 @@ bindings:
 credentials:
   berlin: {secretName: ionos-berlin, keys: {token: key, kubeconfig: remote}}
 bounds: {namespaces: [team-shop, team-blog, team-pay%[3]s]}
-`, datacenter, lan, more, p.london[0], p.london[1])
+`, stage.Datacenter, stage.LAN, more, p.london[0], p.london[1])
 	file := filepath.Join(t.TempDir(), "values.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -120,8 +121,8 @@ func (p *teams) fills(t *testing.T) *kubelet.Process {
 	p.awaitRefusal(t, "team-shop")
 	daemon, _ := p.start(t, &pods[0], false)
 	p.until(t, map[string]string{"team-pay/checkout.london": fmt.Sprint(slices.Sorted(slices.Values(p.london)))})
-	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "ionos-berlin"}, StringData: map[string]string{"key": token, "remote": p.kubeconfig}}
-	if _, err := p.client.CoreV1().Secrets(p.namespace).Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "ionos-berlin"}, StringData: map[string]string{"key": stage.Token, "remote": p.kubeconfig}}
+	if _, err := p.Client.CoreV1().Secrets(p.namespace).Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	daemon.Renew(t)
@@ -133,7 +134,7 @@ func (p *teams) fills(t *testing.T) *kubelet.Process {
 func (p *teams) filled(more ...string) map[string]string {
 	want := map[string]string{"team-pay/checkout.london": fmt.Sprint(slices.Sorted(slices.Values(p.london)))}
 	for _, name := range append([]string{"team-shop/web.berlin", "team-blog/web.berlin", "team-pay/web.berlin", "team-pay/checkout.berlin"}, more...) {
-		want[name] = fmt.Sprint(slices.Sorted(slices.Values(p.addresses)))
+		want[name] = fmt.Sprint(slices.Sorted(slices.Values(p.Addresses)))
 	}
 	return want
 }
@@ -143,7 +144,7 @@ func (p *teams) slices(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for _, namespace := range teamNamespaces {
-		list, err := p.client.DiscoveryV1().EndpointSlices(namespace).List(t.Context(), metav1.ListOptions{})
+		list, err := p.Client.DiscoveryV1().EndpointSlices(namespace).List(t.Context(), metav1.ListOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -163,14 +164,14 @@ func (p *teams) slices(t *testing.T) map[string]string {
 
 func (p *teams) until(t *testing.T, want map[string]string) {
 	t.Helper()
-	until(t, fmt.Sprint("the slices ", want), func() bool { return maps.Equal(want, p.slices(t)) })
+	stage.Until(t, fmt.Sprint("the slices ", want), func() bool { return maps.Equal(want, p.slices(t)) })
 }
 
 // changesWithoutARestart adds a namespace while the daemon runs.
 func (p *teams) changesWithoutARestart(t *testing.T, daemon *kubelet.Process) {
 	t.Helper()
 	generation := func() int64 {
-		d, err := p.client.AppsV1().Deployments(p.namespace).Get(t.Context(), release, metav1.GetOptions{})
+		d, err := p.Client.AppsV1().Deployments(p.namespace).Get(t.Context(), release, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +182,7 @@ func (p *teams) changesWithoutARestart(t *testing.T, daemon *kubelet.Process) {
 	if after := generation(); after != before {
 		t.Errorf("a changed pool is another Deployment: generation %d, want %d", after, before)
 	}
-	until(t, "the new Role", func() bool {
+	stage.Until(t, "the new Role", func() bool {
 		return p.allowed(t, p.user(), authorizationv1.ResourceAttributes{
 			Namespace: "team-other", Verb: "create", Group: discoveryv1.GroupName, Resource: "endpointslices",
 		})
@@ -201,7 +202,7 @@ func (p *teams) upgrade(t *testing.T, args ...string) {
 func (p *teams) wasDeniedNothing(t *testing.T) {
 	t.Helper()
 	used, looked := map[string]bool{}, false
-	for _, e := range p.cp.Audit() {
+	for _, e := range p.CP.Audit() {
 		if e.User != p.user() || e.UserAgent == userAgent {
 			continue
 		}
@@ -228,11 +229,11 @@ func (p *teams) fillsWithoutPolicy(t *testing.T) {
 		_, err := p.daemon(t).DiscoveryV1().EndpointSlices(namespace).Create(t.Context(), slice("web.berlin.9", "192.168.1.1"), dry)
 		return err
 	}
-	until(t, "the policy to be gone", func() bool { return slice("team-shop") == nil })
+	stage.Until(t, "the policy to be gone", func() bool { return slice("team-shop") == nil })
 	if err := slice("default"); err == nil || !strings.Contains(err.Error(), "cannot create resource") {
 		t.Errorf("a slice in another namespace: got %v, want it forbidden", err)
 	}
-	if err := p.client.DiscoveryV1().EndpointSlices("team-shop").Delete(t.Context(), "web.berlin", metav1.DeleteOptions{}); err != nil {
+	if err := p.Client.DiscoveryV1().EndpointSlices("team-shop").Delete(t.Context(), "web.berlin", metav1.DeleteOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	daemon, _ := p.start(t, &p.pods(t)[0], false)

@@ -9,6 +9,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // selectsNamespaces: a ClusterRole allows every namespace, and the policy those with the
@@ -23,26 +25,26 @@ func (p *teams) selectsNamespaces(t *testing.T) {
 	}
 	label := func(labels string) {
 		patch := []byte(`{"metadata":{"labels":` + labels + `}}`)
-		if _, err := p.client.CoreV1().Namespaces().Patch(ctx, "team-blog", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
+		if _, err := p.Client.CoreV1().Namespaces().Patch(ctx, "team-blog", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	const outside = "bounds.namespaceSelector of the chart do not have the namespace"
-	until(t, "the ClusterRole, and the policy", func() bool {
+	stage.Until(t, "the ClusterRole, and the policy", func() bool {
 		err := create("default")
 		return err != nil && strings.Contains(err.Error(), outside+" default")
 	})
 	for _, labels := range []string{`{"tier":"silver"}`, `{"tier":null}`, `{"frozen":""}`, `{"filled":"no"}`} {
 		label(`{"filled":"yes","tier":"gold","frozen":null}`)
-		until(t, "the namespace with the labels", func() bool { return create("team-blog") == nil })
+		stage.Until(t, "the namespace with the labels", func() bool { return create("team-blog") == nil })
 		label(labels)
-		until(t, "a refusal with the labels "+labels, func() bool {
+		stage.Until(t, "a refusal with the labels "+labels, func() bool {
 			err := create("team-blog")
 			return err != nil && strings.Contains(err.Error(), outside)
 		})
 	}
 	// What is in a namespace that is outside now can still be taken down.
-	own, err := p.client.DiscoveryV1().EndpointSlices("team-blog").Get(ctx, "web.berlin", metav1.GetOptions{})
+	own, err := p.Client.DiscoveryV1().EndpointSlices("team-blog").Get(ctx, "web.berlin", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +67,7 @@ func (p *teams) flows(t *testing.T) {
 		if strings.Contains(path, "leases") {
 			name += "-lease"
 		}
-		schema, err := p.client.FlowcontrolV1().FlowSchemas().Get(t.Context(), name, metav1.GetOptions{})
+		schema, err := p.Client.FlowcontrolV1().FlowSchemas().Get(t.Context(), name, metav1.GetOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -74,7 +76,7 @@ func (p *teams) flows(t *testing.T) {
 			t.Fatal("got no REST client")
 		}
 		return func() bool {
-			response, err := client.Client.Get(p.cp.Config().Host + path)
+			response, err := client.Client.Get(p.CP.Config().Host + path)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -83,6 +85,6 @@ func (p *teams) flows(t *testing.T) {
 		}
 	}
 	for _, path := range []string{"/apis/discovery.k8s.io/v1/namespaces/team-shop/endpointslices", "/apis/coordination.k8s.io/v1/namespaces/" + p.namespace + "/leases"} {
-		until(t, "the FlowSchema of "+path, of(path))
+		stage.Until(t, "the FlowSchema of "+path, of(path))
 	}
 }

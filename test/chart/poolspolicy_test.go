@@ -14,6 +14,8 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 const poolLabel = "endpoints.ablmnzde.github.io/pool"
@@ -35,7 +37,7 @@ func poolSlice(pool, name string, addresses ...string) *discoveryv1.EndpointSlic
 func (p *teams) awaitRefusal(t *testing.T, namespace string) {
 	t.Helper()
 	daemon := p.daemon(t).DiscoveryV1().EndpointSlices(namespace)
-	until(t, "the policy to be in force", func() bool {
+	stage.Until(t, "the policy to be in force", func() bool {
 		_, wrong := daemon.Create(t.Context(), poolSlice("berlin", "other", "10.0.0.11"), dry)
 		_, right := daemon.Create(t.Context(), poolSlice("berlin", "web.berlin.9", "10.0.0.11"), dry)
 		return wrong != nil && strings.Contains(wrong.Error(), "ValidatingAdmissionPolicy") && right == nil
@@ -167,7 +169,7 @@ func many(prefix string, count int) []string {
 // their slices are no concern of the daemon.
 func (p *teams) othersAreNotConcerned(t *testing.T) {
 	t.Helper()
-	ctx, admin := t.Context(), p.client.DiscoveryV1().EndpointSlices("team-shop")
+	ctx, admin := t.Context(), p.Client.DiscoveryV1().EndpointSlices("team-shop")
 	foreign := poolSlice("berlin", "web.berlin.7", "192.168.1.1")
 	foreign.Labels[discoveryv1.LabelManagedBy] = "me"
 	foreign, err := admin.Create(ctx, foreign, metav1.CreateOptions{})
@@ -186,12 +188,12 @@ func (p *teams) othersAreNotConcerned(t *testing.T) {
 			t.Errorf("a slice of somebody else, %s: got %v, want it refused", what, err)
 		}
 	}
-	service, err := p.client.CoreV1().Services("team-shop").Get(ctx, "web", metav1.GetOptions{})
+	service, err := p.Client.CoreV1().Services("team-shop").Get(ctx, "web", metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	service.Spec.Ports[0].Port = 81
-	if _, err := p.client.CoreV1().Services("team-shop").Update(ctx, service, dryUpdate); err != nil {
+	if _, err := p.Client.CoreV1().Services("team-shop").Update(ctx, service, dryUpdate); err != nil {
 		t.Errorf("a Service of a team: %v", err)
 	}
 }
@@ -201,7 +203,7 @@ func (p *teams) othersAreNotConcerned(t *testing.T) {
 func (p *teams) whatIsThereMayStay(t *testing.T) {
 	t.Helper()
 	ctx, no := t.Context(), false
-	admin := p.client.DiscoveryV1().EndpointSlices("team-shop")
+	admin := p.Client.DiscoveryV1().EndpointSlices("team-shop")
 	write := func(s *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
 		made, err := admin.Create(ctx, s, metav1.CreateOptions{})
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	manydocs "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // poolsValues and folderValues are the combinations for many Services.
@@ -112,13 +113,13 @@ func TestEveryVariableOfOneServiceIsRefusedBesidePools(t *testing.T) {
 // TestContract74WhatTheChartRendersAreTheDocuments: the ConfigMap holds each pool and each
 // binding of the values, in files that are never missing.
 func TestContract74WhatTheChartRendersAreTheDocuments(t *testing.T) {
-	config := one[*corev1.ConfigMap](t, rendered(t, poolsValues...))
+	config := stage.One[*corev1.ConfigMap](t, rendered(t, poolsValues...))
 	got := append(documentsIn("pools.yaml", config.Data["pools.yaml"]), documentsIn("bindings.yaml", config.Data["bindings.yaml"])...)
 	want := []string{"EndpointPool berlin", "EndpointPool london", "EndpointBinding pay/checkout", "EndpointBinding shop/web"}
 	if diff := cmp.Diff(want, got); diff != "" || len(config.Data) != 2 {
 		t.Errorf("%d files (-want +got):\n%s", len(config.Data), diff)
 	}
-	none := one[*corev1.ConfigMap](t, rendered(t, append(slices.Clone(poolsValues), "--set-json", "bindings=null")...))
+	none := stage.One[*corev1.ConfigMap](t, rendered(t, append(slices.Clone(poolsValues), "--set-json", "bindings=null")...))
 	if text, ok := none.Data["bindings.yaml"]; !ok || len(documentsIn("bindings.yaml", text)) > 0 {
 		t.Errorf("without a binding: got %q", text)
 	}
@@ -147,7 +148,7 @@ func documentsIn(name, text string) []string {
 func TestContract74AChangedPoolRestartsNothing(t *testing.T) {
 	changed := append(slices.Clone(poolsValues), "--set", "pools.berlin.pollInterval=20s", "--set-json", `bindings.shop.api={"pools":[{"name":"berlin"}]}`,
 		"--set-json", `pools.berlin.subnets=["10.7.2.0/24"]`)
-	before, after := one[*appsv1.Deployment](t, rendered(t, poolsValues...)), one[*appsv1.Deployment](t, rendered(t, changed...))
+	before, after := stage.One[*appsv1.Deployment](t, rendered(t, poolsValues...)), stage.One[*appsv1.Deployment](t, rendered(t, changed...))
 	if diff := cmp.Diff(before, after); diff != "" {
 		t.Errorf("the Deployment (-before +after):\n%s", diff)
 	}

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // tried are settings of the chart, right and wrong ones. What they come to is not written
@@ -86,7 +87,7 @@ func TestContract163HelmRefusesWhatTheProgramRefuses(t *testing.T) {
 	}
 	program := built.Program(t)
 	bare, secret := withoutRules(t), filepath.Join(t.TempDir(), "secret")
-	if err := os.WriteFile(secret, []byte(token), 0o600); err != nil {
+	if err := os.WriteFile(secret, []byte(stage.Token), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	for _, settings := range all {

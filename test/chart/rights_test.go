@@ -22,7 +22,7 @@ const userAgent = "chart-test"
 func (i *installed) daemon(t *testing.T) kubernetes.Interface {
 	t.Helper()
 	pods := i.pods(t)
-	admin := i.cp.Config()
+	admin := i.CP.Config()
 	client, err := kubernetes.NewForConfig(&rest.Config{
 		Host: admin.Host, BearerToken: i.token(t, &pods[0]), QPS: -1, UserAgent: userAgent,
 		TLSClientConfig: rest.TLSClientConfig{CAData: admin.CAData},
@@ -86,7 +86,7 @@ func (i *installed) granted(t *testing.T, user string, namespaces ...string) []s
 // the same rules.
 func (i *installed) rights(t *testing.T, user, namespace string) map[string]bool {
 	t.Helper()
-	config := i.cp.Config()
+	config := i.CP.Config()
 	config.Impersonate = rest.ImpersonationConfig{
 		UserName: user, Groups: []string{"system:serviceaccounts", "system:serviceaccounts:" + i.namespace, "system:authenticated"},
 	}
@@ -144,7 +144,7 @@ func (i *installed) allowed(t *testing.T, user string, asked authorizationv1.Res
 		Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + i.namespace, "system:authenticated"},
 		ResourceAttributes: &asked,
 	}}
-	answer, err := i.client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
+	answer, err := i.Client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // toolboxDoesItsJob installs what takes the toolbox image: the inventory script,
@@ -24,14 +25,14 @@ func toolboxDoesItsJob(t *testing.T, c *cloud) {
 	}, readme...)...)
 	pods := i.pods(t)
 	i.awaitPolicy(t)
-	c.kubelet.Kubectl = c.cp.KubectlPath()
+	c.Kubelet.Kubectl = c.CP.KubectlPath()
 	first, _ := i.start(t, &pods[0], false)
-	until(t, "the backends in the slice", func() bool { return slices.Equal(c.published(t, i.namespace), c.addresses) })
+	stage.Until(t, "the backends in the slice", func() bool { return slices.Equal(c.Published(t, i.namespace), c.Addresses) })
 	second, probes := i.start(t, &pods[1], true)
-	until(t, "the other replica to be ready", func() bool { return kubelet.Probe(probes + "/readyz") })
+	stage.Until(t, "the other replica to be ready", func() bool { return kubelet.Probe(probes + "/readyz") })
 	first.Stop(t)
 	second.Stop(t)
-	for _, e := range c.cp.Audit() {
+	for _, e := range c.CP.Audit() {
 		if e.User == i.user() && e.UserAgent != userAgent && (e.Code == 401 || e.Code == 403) {
 			t.Errorf("denied: %+v", e)
 		}
@@ -42,7 +43,7 @@ func toolboxDoesItsJob(t *testing.T, c *cloud) {
 func TestEveryStoreGetsItsOwnRights(t *testing.T) {
 	for store, want := range map[string][]string{"client-go": {"list", "watch"}, "kubectl": {"get"}} {
 		objects := documents(t, render(t, helms[1], append([]string{"--set", "controller.storeKind=" + store, "--show-only", "templates/role.yaml"}, readme...)...))
-		role := one[*rbacv1.Role](t, objects)
+		role := stage.One[*rbacv1.Role](t, objects)
 		for _, rule := range role.Rules {
 			if slices.Contains(rule.Resources, string(corev1.ResourceServices)) && !slices.Equal(rule.Verbs, want) {
 				t.Errorf("%s: got %v of Services, want %v", store, rule.Verbs, want)

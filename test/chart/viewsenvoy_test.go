@@ -14,6 +14,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/envoy"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // TestContract121AnEnvoyOfTheChartCarriesRequests: a real Envoy starts from what the command
@@ -25,9 +26,9 @@ func TestContract121AnEnvoyOfTheChartCarriesRequests(t *testing.T) {
 	x.shows(t, "web", backends[0])
 	first := x.serve(t, 0)
 	proxy := envoy.Start(t, envoy.Options{Bootstrap: x.bootstrap(t)})
-	until(t, "requests come to the first backend", func() bool { return answerOf() == backends[0].String() })
+	stage.Until(t, "requests come to the first backend", func() bool { return answerOf() == backends[0].String() })
 	x.moves(t, "web", backends[1])
-	until(t, "requests come to the second backend", func() bool { return answerOf() == backends[1].String() })
+	stage.Until(t, "requests come to the second backend", func() bool { return answerOf() == backends[1].String() })
 
 	x.ends(t, 0, first)
 	if got := answerOf(); got != backends[1].String() {
@@ -35,7 +36,7 @@ func TestContract121AnEnvoyOfTheChartCarriesRequests(t *testing.T) {
 	}
 	x.serve(t, 1)
 	x.moves(t, "web", backends[0])
-	until(t, "requests follow the other replica", func() bool { return answerOf() == backends[0].String() })
+	stage.Until(t, "requests follow the other replica", func() bool { return answerOf() == backends[0].String() })
 	if got := proxy.Stat("cluster_manager.cds.update_rejected"); got != 0 {
 		t.Errorf("Envoy rejected %d answers", got)
 	}
@@ -63,7 +64,7 @@ func httpBackends(t *testing.T, count int) []netip.AddrPort {
 
 // answerOf is what a request to the listener of the fleet is answered with; empty for none.
 func answerOf() string {
-	client := http.Client{Timeout: waitTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := http.Client{Timeout: stage.WaitTimeout, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Get(fmt.Sprintf("http://127.0.0.1:%d/", edgePort))
 	if err != nil {
 		return ""

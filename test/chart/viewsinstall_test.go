@@ -25,6 +25,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 const (
@@ -37,7 +38,7 @@ const (
 func viewsServe(t *testing.T, c *cloud) {
 	for _, namespace := range []string{"shop", "blog"} {
 		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}
-		if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
+		if _, err := c.Client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		createShown(t, c, namespace)
@@ -59,7 +60,7 @@ func createShown(t *testing.T, c *cloud, namespace string) {
 		ObjectMeta: metav1.ObjectMeta{Name: "web", Annotations: map[string]string{"endpoints.ablmnzde.github.io/views": "true"}},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "http", Port: 80}}},
 	}
-	if _, err := c.client.CoreV1().Services(namespace).Create(t.Context(), service, metav1.CreateOptions{}); err != nil {
+	if _, err := c.Client.CoreV1().Services(namespace).Create(t.Context(), service, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	addEndpoint(t, c, namespace, "10.9.0.1")
@@ -75,7 +76,7 @@ func addEndpoint(t *testing.T, c *cloud, namespace, address string) {
 		Ports:       []discoveryv1.EndpointPort{{Name: &name, Port: &port}},
 		Endpoints:   []discoveryv1.Endpoint{{Addresses: []string{address}}},
 	}
-	if _, err := c.client.DiscoveryV1().EndpointSlices(namespace).Create(t.Context(), slice, metav1.CreateOptions{}); err != nil {
+	if _, err := c.Client.DiscoveryV1().EndpointSlices(namespace).Create(t.Context(), slice, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -104,7 +105,7 @@ func installViews(t *testing.T, c *cloud, namespace string, shown []string) *vie
 		"endpoint-views-tls": {"tls.crt": cert, "tls.key": key}, "haproxy-token": {"token": viewsToken},
 	} {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: data}
-		if _, err := c.client.CoreV1().Secrets(namespace).Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+		if _, err := c.Client.CoreV1().Secrets(namespace).Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -147,7 +148,7 @@ func certificate(t *testing.T, name string) (cert, private string) {
 
 // replicasServe runs both Pods; each streams what stands there and what comes.
 func (v *viewsInstalled) replicasServe(t *testing.T) {
-	run := v.kubelet
+	run := v.Kubelet
 	run.Program = built.Views(t)
 	for n, pod := range v.pods(t) {
 		changes, port, probes := map[string]string{}, "8443", "http://127.0.0.1:8083"
@@ -157,7 +158,7 @@ func (v *viewsInstalled) replicasServe(t *testing.T) {
 		}
 		process := run.Start(t, &pod, changes)
 		for _, path := range []string{"/livez", "/readyz", "/metrics"} {
-			until(t, probes+path, func() bool { return kubelet.Probe(probes + path) })
+			stage.Until(t, probes+path, func() bool { return kubelet.Probe(probes + path) })
 		}
 		v.streams(t, "https://127.0.0.1:"+port, fmt.Sprintf("10.9.%d.%d", len(v.shown), n+2))
 		process.Stop(t)
@@ -192,7 +193,7 @@ func (v *viewsInstalled) streams(t *testing.T, server, address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), stage.WaitTimeout)
 	defer cancel()
 	seen := map[views.EventType][]string{}
 	err = client.Watch(ctx, func(event views.Event) error {
@@ -218,7 +219,7 @@ var errSeen = errors.New("seen")
 func (v *viewsInstalled) wasNeverDenied(t *testing.T) {
 	t.Helper()
 	used := map[string]bool{}
-	for _, e := range v.cp.Audit() {
+	for _, e := range v.CP.Audit() {
 		if e.User != v.user() {
 			continue
 		}

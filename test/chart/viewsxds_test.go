@@ -24,6 +24,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // Where the clients of xDS and the backends are.
@@ -53,7 +54,7 @@ type xdsInstalled struct {
 func installXDS(t *testing.T, c *cloud) *xdsInstalled {
 	t.Helper()
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: shopOfXDS}}
-	if _, err := c.client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
+	if _, err := c.Client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	x := &xdsInstalled{viewsInstalled: &viewsInstalled{&installed{c, helms[1], "views-xds"}, []string{shopOfXDS}, nil}, ca: newAuthority(t)}
@@ -61,7 +62,7 @@ func installXDS(t *testing.T, c *cloud) *xdsInstalled {
 	server := x.ca.server(t, x.name())
 	for name, data := range map[string]map[string]string{"endpoint-views-tls": server, "clients": {"ca.crt": server["ca.crt"]}} {
 		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name}, StringData: data}
-		if _, err := c.client.CoreV1().Secrets(x.namespace).Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
+		if _, err := c.Client.CoreV1().Secrets(x.namespace).Create(t.Context(), secret, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -121,7 +122,7 @@ func (x *xdsInstalled) bootstrap(t *testing.T) string {
 // its ports to its ready endpoints, as DNS and kube-proxy do.
 func (x *xdsInstalled) carry(t *testing.T) {
 	t.Helper()
-	service, err := x.client.CoreV1().Services(x.namespace).Get(t.Context(), viewsRelease, metav1.GetOptions{})
+	service, err := x.Client.CoreV1().Services(x.namespace).Get(t.Context(), viewsRelease, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +169,7 @@ func (x *xdsInstalled) pass(from net.Conn, port string) {
 
 // ready are the endpoints of a port of the Service that slices say are ready.
 func (x *xdsInstalled) ready(port string) []string {
-	all, err := x.client.DiscoveryV1().EndpointSlices(x.namespace).List(context.Background(), metav1.ListOptions{
+	all, err := x.Client.DiscoveryV1().EndpointSlices(x.namespace).List(context.Background(), metav1.ListOptions{
 		LabelSelector: discoveryv1.LabelServiceName + "=" + viewsRelease,
 	})
 	if err != nil {
@@ -193,7 +194,7 @@ func (x *xdsInstalled) ready(port string) []string {
 // kubelet does. It returns when the Service leads to it.
 func (x *xdsInstalled) serve(t *testing.T, n int) *kubelet.Process {
 	t.Helper()
-	pod, address, pods := x.replicas[n], x.addresses[n].String(), x.client.CoreV1().Pods(x.namespace)
+	pod, address, pods := x.replicas[n], x.addresses[n].String(), x.Client.CoreV1().Pods(x.namespace)
 	bind := &corev1.Binding{ObjectMeta: metav1.ObjectMeta{Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: "worker-0"}}
 	if err := pods.Bind(t.Context(), bind, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
@@ -201,17 +202,17 @@ func (x *xdsInstalled) serve(t *testing.T, n int) *kubelet.Process {
 	x.said(t, &pod, func(s *corev1.PodStatus) {
 		s.Phase, s.PodIP, s.PodIPs = corev1.PodRunning, address, []corev1.PodIP{{IP: address}}
 	})
-	running := x.kubelet
+	running := x.Kubelet
 	running.Program = built.Views(t)
 	process := running.Start(t, &pod, nil)
 	probe := pod.Spec.Containers[0].ReadinessProbe.HTTPGet
-	until(t, "the replica is ready", func() bool {
+	stage.Until(t, "the replica is ready", func() bool {
 		return kubelet.Probe(fmt.Sprintf("http://%s:%d%s", address, portOf(&pod, probe.Port.StrVal), probe.Path))
 	})
 	x.said(t, &pod, func(s *corev1.PodStatus) {
 		s.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}
 	})
-	until(t, "the Service leads to the replica", func() bool {
+	stage.Until(t, "the Service leads to the replica", func() bool {
 		return slices.Contains(x.ready("xds"), fmt.Sprintf("%s:%d", address, portOf(&pod, "xds")))
 	})
 	return process
@@ -223,14 +224,14 @@ func (x *xdsInstalled) ends(t *testing.T, n int, process *kubelet.Process) {
 	x.said(t, &x.replicas[n], func(s *corev1.PodStatus) {
 		s.Conditions = []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionFalse}}
 	})
-	until(t, "the Service does not lead to the replica", func() bool { return len(x.ready("xds")) == 0 })
+	stage.Until(t, "the Service does not lead to the replica", func() bool { return len(x.ready("xds")) == 0 })
 	process.Stop(t)
 }
 
 // said changes the status of a Pod.
 func (x *xdsInstalled) said(t *testing.T, pod *corev1.Pod, change func(*corev1.PodStatus)) {
 	t.Helper()
-	pods := x.client.CoreV1().Pods(x.namespace)
+	pods := x.Client.CoreV1().Pods(x.namespace)
 	err := retry.RetryOnConflict(retry.DefaultBackoff, func() error {
 		now, err := pods.Get(t.Context(), pod.Name, metav1.GetOptions{})
 		if err != nil {
@@ -262,10 +263,10 @@ func (x *xdsInstalled) shows(t *testing.T, name string, addresses ...netip.AddrP
 		ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{"endpoints.ablmnzde.github.io/views": "true"}},
 		Spec:       corev1.ServiceSpec{Ports: []corev1.ServicePort{{Name: "main", Port: 80}}},
 	}
-	if _, err := x.client.CoreV1().Services(shopOfXDS).Create(t.Context(), service, metav1.CreateOptions{}); err != nil {
+	if _, err := x.Client.CoreV1().Services(shopOfXDS).Create(t.Context(), service, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.client.DiscoveryV1().EndpointSlices(shopOfXDS).Create(t.Context(), sliceOf(name, addresses...), metav1.CreateOptions{}); err != nil {
+	if _, err := x.Client.DiscoveryV1().EndpointSlices(shopOfXDS).Create(t.Context(), sliceOf(name, addresses...), metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -273,7 +274,7 @@ func (x *xdsInstalled) shows(t *testing.T, name string, addresses ...netip.AddrP
 // moves makes other endpoints those of a Service.
 func (x *xdsInstalled) moves(t *testing.T, name string, addresses ...netip.AddrPort) {
 	t.Helper()
-	if _, err := x.client.DiscoveryV1().EndpointSlices(shopOfXDS).Update(t.Context(), sliceOf(name, addresses...), metav1.UpdateOptions{}); err != nil {
+	if _, err := x.Client.DiscoveryV1().EndpointSlices(shopOfXDS).Update(t.Context(), sliceOf(name, addresses...), metav1.UpdateOptions{}); err != nil {
 		t.Fatal(err)
 	}
 }

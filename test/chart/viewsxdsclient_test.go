@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // xdsServes: a client of gRPC and a proxy connect as the notes and the Service of the chart
@@ -38,9 +39,9 @@ func xdsServes(t *testing.T, c *cloud) {
 	x.admitsClientsOfXDSAlone(t)
 
 	call := x.caller(t)
-	until(t, "the call comes to the first backend", func() bool { return call(t) == backends[0] })
+	stage.Until(t, "the call comes to the first backend", func() bool { return call(t) == backends[0] })
 	x.moves(t, "api", backends[1])
-	until(t, "the call comes to the second backend", func() bool { return call(t) == backends[1] })
+	stage.Until(t, "the call comes to the second backend", func() bool { return call(t) == backends[1] })
 	x.proxyGetsItsListener(t)
 
 	x.ends(t, 0, first)
@@ -49,7 +50,7 @@ func xdsServes(t *testing.T, c *cloud) {
 	}
 	second := x.serve(t, 1)
 	x.moves(t, "api", backends[0])
-	until(t, "the call follows the other replica", func() bool { return call(t) == backends[0] })
+	stage.Until(t, "the call follows the other replica", func() bool { return call(t) == backends[0] })
 	x.ends(t, 1, second)
 	x.wasNeverDenied(t)
 }
@@ -99,7 +100,7 @@ func (x *xdsInstalled) caller(t *testing.T) func(*testing.T) netip.AddrPort {
 	client := healthv1.NewHealthClient(connection)
 	return func(t *testing.T) netip.AddrPort {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+		ctx, cancel := context.WithTimeout(t.Context(), stage.WaitTimeout)
 		defer cancel()
 		var from grpcpeer.Peer
 		if _, err := client.Check(ctx, &healthv1.HealthCheckRequest{}, grpc.Peer(&from), grpc.WaitForReady(true)); err != nil {
@@ -147,7 +148,7 @@ func (x *xdsInstalled) proxyGetsItsListener(t *testing.T) {
 // those that the values name.
 func (x *xdsInstalled) admitsClientsOfXDSAlone(t *testing.T) {
 	t.Helper()
-	policy, err := x.client.NetworkingV1().NetworkPolicies(x.namespace).Get(t.Context(), viewsRelease, metav1.GetOptions{})
+	policy, err := x.Client.NetworkingV1().NetworkPolicies(x.namespace).Get(t.Context(), viewsRelease, metav1.GetOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

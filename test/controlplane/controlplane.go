@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -157,6 +158,18 @@ func (cp *ControlPlane) Address() netip.AddrPort { return cp.address }
 
 // KubectlPath is the kubectl of the same release as the server.
 func (cp *ControlPlane) KubectlPath() string { return filepath.Join(cp.bin, "kubectl") }
+
+// Kubectl runs kubectl as an administrator, and returns what it prints.
+func (cp *ControlPlane) Kubectl(t testing.TB, args ...string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), cp.KubectlPath(), args...)
+	command.Env = []string{"HOME=" + t.TempDir(), "KUBECONFIG=" + cp.Kubeconfig(t)}
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
 
 func (cp *ControlPlane) signal(s syscall.Signal) {
 	cp.t.Helper()

@@ -16,6 +16,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // TestTheManifestsApplied holds every test that needs a cluster: one cluster serves
@@ -47,7 +48,7 @@ func refusedWithPlaceholders(t *testing.T, w *world, _ string) {
 	if err == nil || !strings.Contains(string(out), placeholder) {
 		t.Errorf("got %v, want it to say where a placeholder is:\n%s", err, out)
 	}
-	if left := w.kubectl(t, "get", "serviceaccounts,roles,secrets,services,deployments", "--namespace", namespace, "--output", "name"); strings.Contains(left, name) {
+	if left := w.CP.Kubectl(t, "get", "serviceaccounts,roles,secrets,services,deployments", "--namespace", namespace, "--output", "name"); strings.Contains(left, name) {
 		t.Errorf("got objects in spite of it:\n%s", left)
 	}
 }
@@ -68,7 +69,7 @@ func appliedInOrder(t *testing.T, w *world, dir string) {
 
 func kustomizationChangesNothing(t *testing.T, w *world, dir string) {
 	before := w.versions(t, dir)
-	w.kubectl(t, "apply", "--namespace", namespace, "--kustomize", dir)
+	w.CP.Kubectl(t, "apply", "--namespace", namespace, "--kustomize", dir)
 	if diff := cmp.Diff(before, w.versions(t, dir)); diff != "" {
 		t.Errorf("objects (-before +after):\n%s", diff)
 	}
@@ -78,7 +79,7 @@ func kustomizationChangesNothing(t *testing.T, w *world, dir string) {
 // specification, or, where Kubernetes counts none, with their resourceVersion.
 func (w *world) versions(t *testing.T, dir string) []string {
 	t.Helper()
-	return strings.Fields(w.kubectl(t, "get", "--namespace", namespace, "--kustomize", dir, "--output",
+	return strings.Fields(w.CP.Kubectl(t, "get", "--namespace", namespace, "--kustomize", dir, "--output",
 		`go-template={{range .items}}{{.kind}}/{{.metadata.name}}@{{or .metadata.generation .metadata.resourceVersion}}{{"\n"}}{{end}}`))
 }
 
@@ -86,8 +87,8 @@ func (w *world) versions(t *testing.T, dir string) []string {
 func (w *world) pods(t *testing.T) []corev1.Pod {
 	t.Helper()
 	var found []corev1.Pod
-	until(t, "two Pods of the Deployment", func() bool {
-		list, err := w.client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
+	stage.Until(t, "two Pods of the Deployment", func() bool {
+		list, err := w.Client.CoreV1().Pods(namespace).List(t.Context(), metav1.ListOptions{})
 		must(t, err)
 		found = list.Items
 		return len(found) == 2
@@ -104,23 +105,23 @@ func podsAreAdmitted(t *testing.T, w *world, _ string) {
 		ObjectMeta: metav1.ObjectMeta{Name: "loose"},
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "loose", Image: "loose:1"}}},
 	}
-	if _, err := w.client.CoreV1().Pods(namespace).Create(t.Context(), loose, metav1.CreateOptions{}); err == nil {
+	if _, err := w.Client.CoreV1().Pods(namespace).Create(t.Context(), loose, metav1.CreateOptions{}); err == nil {
 		t.Error("a Pod without a security context: got no error")
 	}
 }
 
 func daemonDoesItsJob(t *testing.T, w *world, _ string) {
-	pods, k := w.pods(t), w.kubelet
-	fakes := map[string]string{"IONOS_API_URL": w.url}
+	pods, k := w.pods(t), w.Kubelet
+	fakes := map[string]string{"IONOS_API_URL": w.URL}
 	first := k.Start(t, &pods[0], fakes)
-	until(t, "the backends in the slice", func() bool { return slices.Equal(w.published(t), w.addresses) })
+	stage.Until(t, "the backends in the slice", func() bool { return slices.Equal(w.Published(t, namespace), w.Addresses) })
 	// Two Pods on this one machine cannot have the same ports.
 	second := k.Start(t, &pods[1], map[string]string{
-		"IONOS_API_URL": w.url, "METRICS_ADDRESS": "0.0.0.0:8091", "ADMIN_ADDRESS": "127.0.0.1:8090",
+		"IONOS_API_URL": w.URL, "METRICS_ADDRESS": "0.0.0.0:8091", "ADMIN_ADDRESS": "127.0.0.1:8090",
 	})
 	for _, port := range []string{"8081", "8091"} {
 		for _, path := range []string{"/livez", "/readyz", "/metrics"} {
-			until(t, path+" of port "+port, func() bool { return kubelet.Probe("http://127.0.0.1:" + port + path) })
+			stage.Until(t, path+" of port "+port, func() bool { return kubelet.Probe("http://127.0.0.1:" + port + path) })
 		}
 	}
 	first.Stop(t)
@@ -132,7 +133,7 @@ func daemonDoesItsJob(t *testing.T, w *world, _ string) {
 		}
 	}
 	for _, p := range []*kubelet.Process{first, second} {
-		if strings.Contains(p.Log(), token) {
+		if strings.Contains(p.Log(), stage.Token) {
 			t.Error("the token is in the log")
 		}
 	}
@@ -144,7 +145,7 @@ func (w *world) nothingDenied(t *testing.T) map[string]bool {
 	t.Helper()
 	daemon, remote := "system:serviceaccount:"+namespace+":"+name, "system:serviceaccount:kube-system:"+watcher
 	used, asked := map[string]bool{}, map[string]bool{}
-	for _, e := range w.cp.Audit() {
+	for _, e := range w.CP.Audit() {
 		if e.User != daemon && e.User != remote && e.User != "system:anonymous" {
 			continue
 		}
@@ -175,7 +176,7 @@ func scriptDoesItsJob(t *testing.T, w *world, dir string) {
 	}
 	must(t, os.WriteFile(config, []byte(offered.ReplaceAllString(read(t, config), "  $1")), 0o600))
 	replace(t, config, `SOURCE_KIND: "ionos"`, `SOURCE_KIND: "command"`)
-	w.kubectl(t, "apply", "--namespace", namespace, "--filename", config)
+	w.CP.Kubectl(t, "apply", "--namespace", namespace, "--filename", config)
 	stop := w.becomeReady(t)
 	w.hack(t, "set-image.sh", "--folder", t.TempDir(), "--timeout", "90", "v0.1.0-toolbox")
 	before := w.pods(t)[0].Name
@@ -185,14 +186,14 @@ func scriptDoesItsJob(t *testing.T, w *world, dir string) {
 	if image := pod.Spec.Containers[0].Image; !strings.HasSuffix(image, ":v0.1.0-toolbox") || pod.Name == before {
 		t.Fatalf("got Pod %s with image %s, want another Pod with the toolbox", pod.Name, image)
 	}
-	must(t, w.client.DiscoveryV1().EndpointSlices(namespace).Delete(t.Context(), "web-remote", metav1.DeleteOptions{}))
-	k := w.kubelet
-	k.Kubectl = w.cp.KubectlPath()
-	p := k.Start(t, &pod, map[string]string{"IONOS_API_URL": w.url})
-	until(t, "the backends in the slice", func() bool { return slices.Equal(w.published(t), w.addresses) })
+	must(t, w.Client.DiscoveryV1().EndpointSlices(namespace).Delete(t.Context(), "web-remote", metav1.DeleteOptions{}))
+	k := w.Kubelet
+	k.Kubectl = w.CP.KubectlPath()
+	p := k.Start(t, &pod, map[string]string{"IONOS_API_URL": w.URL})
+	stage.Until(t, "the backends in the slice", func() bool { return slices.Equal(w.Published(t, namespace), w.Addresses) })
 	p.Stop(t)
 	w.nothingDenied(t)
-	if strings.Contains(p.Log(), token) {
+	if strings.Contains(p.Log(), stage.Token) {
 		t.Error("the token is in the log")
 	}
 }
@@ -200,15 +201,15 @@ func scriptDoesItsJob(t *testing.T, w *world, dir string) {
 // sliceStays removes everything as the how-to says.
 func sliceStays(t *testing.T, w *world, dir string) {
 	remove := exec.CommandContext(t.Context(), "sh", "-e", "-c", block(t, howto, "Remove it"))
-	remove.Env = []string{"HOME=" + t.TempDir(), "PATH=" + filepath.Dir(w.cp.KubectlPath()), "KUBECONFIG=" + w.cp.Kubeconfig(t)}
+	remove.Env = []string{"HOME=" + t.TempDir(), "PATH=" + filepath.Dir(w.CP.KubectlPath()), "KUBECONFIG=" + w.CP.Kubeconfig(t)}
 	if out, err := remove.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	left := w.kubectl(t, "get", "--namespace", namespace, "--kustomize", dir, "--ignore-not-found", "--output", "name")
+	left := w.CP.Kubectl(t, "get", "--namespace", namespace, "--kustomize", dir, "--ignore-not-found", "--output", "name")
 	if left != "service/web\n" {
 		t.Errorf("got left over\n%swant the Service alone", left)
 	}
-	if got := w.published(t); !slices.Equal(got, w.addresses) {
-		t.Errorf("got %v, want %v", got, w.addresses)
+	if got := w.Published(t, namespace); !slices.Equal(got, w.Addresses) {
+		t.Errorf("got %v, want %v", got, w.Addresses)
 	}
 }

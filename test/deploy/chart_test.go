@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 const (
@@ -78,7 +79,7 @@ func renderWith(t *testing.T, values []string, templates ...string) string {
 // environmentOfChart are the variables of the chart's Pod.
 func environmentOfChart(t *testing.T) map[string]string {
 	t.Helper()
-	container := one[*appsv1.Deployment](t, documents(t, render(t, "deployment"))).Spec.Template.Spec.Containers[0]
+	container := stage.One[*appsv1.Deployment](t, documents(t, render(t, "deployment"))).Spec.Template.Spec.Containers[0]
 	env := map[string]string{}
 	for _, variable := range container.Env {
 		if variable.Name == "NODE_NAME" {

@@ -35,18 +35,3 @@ func documents(t *testing.T, manifests string) []runtime.Object {
 		found = append(found, object)
 	}
 }
-
-// one returns the only object of a type.
-func one[T any](t *testing.T, objects []runtime.Object) T {
-	t.Helper()
-	var found []T
-	for _, object := range objects {
-		if typed, ok := object.(T); ok {
-			found = append(found, typed)
-		}
-	}
-	if len(found) != 1 {
-		t.Fatalf("got %d objects of type %T, want 1", len(found), *new(T))
-	}
-	return found[0]
-}

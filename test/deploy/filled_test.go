@@ -12,6 +12,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // watcherToken creates a user with the right to read the nodes, and returns the
@@ -22,16 +24,16 @@ func (w *world) watcherToken(t *testing.T) string {
 	role := &rbacv1.ClusterRole{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"nodes"}, Verbs: []string{"get", "list", "watch"}},
 	}}
-	_, err := w.client.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{})
+	_, err := w.Client.RbacV1().ClusterRoles().Create(t.Context(), role, metav1.CreateOptions{})
 	must(t, err)
 	binding := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: meta,
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: watcher},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Name: watcher, Namespace: "kube-system"}},
 	}
-	_, err = w.client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{})
+	_, err = w.Client.RbacV1().ClusterRoleBindings().Create(t.Context(), binding, metav1.CreateOptions{})
 	must(t, err)
-	accounts := w.client.CoreV1().ServiceAccounts("kube-system")
+	accounts := w.Client.CoreV1().ServiceAccounts("kube-system")
 	_, err = accounts.Create(t.Context(), &corev1.ServiceAccount{ObjectMeta: meta}, metav1.CreateOptions{})
 	must(t, err)
 	answer, err := accounts.CreateToken(t.Context(), watcher, &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
@@ -64,11 +66,11 @@ func (w *world) filledIn(t *testing.T) string {
 // placeholders.
 func (w *world) ownValues(t *testing.T) map[string][]string {
 	t.Helper()
-	config := w.cp.Config()
+	config := w.CP.Config()
 	return map[string][]string{
-		"ionos-token-secret": {token},
+		"ionos-token-secret": {stage.Token},
 		"kubeconfigs-secret": {config.Host, base64.StdEncoding.EncodeToString(config.CAData), w.watcherToken(t)},
-		"controller-config":  {datacenter, fmt.Sprint(lan), "10.0.0.0/24"},
+		"controller-config":  {stage.Datacenter, fmt.Sprint(stage.LAN), "10.0.0.0/24"},
 	}
 }
 

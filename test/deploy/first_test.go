@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // TestTheFirstDeployAsPrinted follows the pages in a fresh checkout, from before
@@ -33,14 +34,14 @@ func TestTheFirstDeployAsPrinted(t *testing.T) {
 		{"the logs are followed", func(t *testing.T) { w.logsAreFollowed(t, s) }},
 		{"the slice of the original is taken over", func(t *testing.T) { w.takesOver(t) }},
 		{"another version stays", func(t *testing.T) { w.staysAnotherVersion(t, s) }},
-		{"the original can go on", func(t *testing.T) { w.kubectl(t, "apply", "--namespace", namespace, "--filename", original) }},
+		{"the original can go on", func(t *testing.T) { w.CP.Kubectl(t, "apply", "--namespace", namespace, "--filename", original) }},
 	} {
 		if !t.Run(step.name, step.test) {
 			return
 		}
 	}
-	if got := w.published(t); !slices.Equal(got, w.addresses) {
-		t.Errorf("in the end: got %v published, want %v", got, w.addresses)
+	if got := w.Published(t, namespace); !slices.Equal(got, w.Addresses) {
+		t.Errorf("in the end: got %v published, want %v", got, w.Addresses)
 	}
 }
 
@@ -48,7 +49,7 @@ func TestTheFirstDeployAsPrinted(t *testing.T) {
 // and returns the file.
 func (w *world) leftByTheOriginal(t *testing.T) string {
 	t.Helper()
-	w.kubectl(t, "apply", "--namespace", namespace, "--filename", filepath.Join(folder, "service.example.yaml"))
+	w.CP.Kubectl(t, "apply", "--namespace", namespace, "--filename", filepath.Join(folder, "service.example.yaml"))
 	var slice strings.Builder
 	slice.WriteString(`apiVersion: discovery.k8s.io/v1
 kind: EndpointSlice
@@ -64,12 +65,12 @@ ports:
     port: 8080
 endpoints:
 `)
-	for _, address := range w.addresses {
+	for _, address := range w.Addresses {
 		slice.WriteString("  - addresses: [" + address + "]\n    conditions: {ready: true}\n")
 	}
 	path := filepath.Join(t.TempDir(), "slice.yaml")
 	must(t, os.WriteFile(path, []byte(slice.String()), 0o600))
-	w.kubectl(t, "apply", "--namespace", namespace, "--filename", path)
+	w.CP.Kubectl(t, "apply", "--namespace", namespace, "--filename", path)
 	return path
 }
 
@@ -94,7 +95,7 @@ func imageOfTheManifest(t *testing.T, s *terminal, want string) {
 // image is that of the Deployment in the cluster.
 func (w *world) image(t *testing.T) string {
 	t.Helper()
-	d, err := w.client.AppsV1().Deployments(namespace).Get(t.Context(), name, metav1.GetOptions{})
+	d, err := w.Client.AppsV1().Deployments(namespace).Get(t.Context(), name, metav1.GetOptions{})
 	must(t, err)
 	return d.Spec.Template.Spec.Containers[0].Image
 }
@@ -131,14 +132,14 @@ func (w *world) staysAnotherVersion(t *testing.T, s *terminal) {
 // takesOver runs the daemon of a Pod. No endpoint leaves the slice, and the daemon
 // writes the slice once.
 func (w *world) takesOver(t *testing.T) {
-	events, err := w.client.DiscoveryV1().EndpointSlices(namespace).Watch(t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=web"})
+	events, err := w.Client.DiscoveryV1().EndpointSlices(namespace).Watch(t.Context(), metav1.ListOptions{LabelSelector: "kubernetes.io/service-name=web"})
 	must(t, err)
 	defer events.Stop()
 	pod := w.pods(t)[0]
-	p := w.kubelet.Start(t, &pod, map[string]string{"IONOS_API_URL": w.url})
+	p := w.Kubelet.Start(t, &pod, map[string]string{"IONOS_API_URL": w.URL})
 	defer p.Stop(t)
 	seen := 0
-	until(t, "the slice to be owned by the Service", func() bool {
+	stage.Until(t, "the slice to be owned by the Service", func() bool {
 		var slice *discoveryv1.EndpointSlice
 		select {
 		case event := <-events.ResultChan():
@@ -149,8 +150,8 @@ func (w *world) takesOver(t *testing.T) {
 			return false
 		}
 		seen++
-		if len(slice.Endpoints) != len(w.addresses) {
-			t.Errorf("got the endpoints %v, want all of %v", slice.Endpoints, w.addresses)
+		if len(slice.Endpoints) != len(w.Addresses) {
+			t.Errorf("got the endpoints %v, want all of %v", slice.Endpoints, w.Addresses)
 		}
 		return len(slice.OwnerReferences) == 1 && slice.Endpoints[0].Conditions.Terminating != nil
 	})

@@ -24,6 +24,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 const (
@@ -95,7 +96,7 @@ func TestContract131TheManifestsOfFleetsGrantAndRunWhatTheChartDoes(t *testing.T
 			chart = typed
 		}
 	}
-	ours := one[*appsv1.Deployment](t, ofFleets(t, "operator.yaml"))
+	ours := stage.One[*appsv1.Deployment](t, ofFleets(t, "operator.yaml"))
 	theirPod, ourPod := chart.Spec.Template.Spec, ours.Spec.Template.Spec
 	theirs, container := theirPod.Containers[0], ourPod.Containers[0]
 	// The chart says more often the same: the namespace of the Lease is that of the Pod.
@@ -139,12 +140,9 @@ func newFleets(t *testing.T) (w *world, dir string) {
 	cp := controlplane.Start(t, controlplane.Options{Audit: true, ControllerManager: true})
 	client, err := kubernetes.NewForConfig(cp.Config())
 	must(t, err)
-	w = &world{cp: cp, client: client, kubelet: kubelet.Kubelet{Client: client, Server: cp.Address(), Program: built.Views(t)}}
+	w = &world{&stage.Stage{CP: cp, Client: client, Kubelet: kubelet.Kubelet{Client: client, Server: cp.Address(), Program: built.Views(t)}}}
 	for _, name := range []string{fleetNamespace, teamNamespace} {
-		labels := map[string]string{"pod-security.kubernetes.io/enforce": "restricted"}
-		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
-		_, err := client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{})
-		must(t, err)
+		w.Namespace(t, name)
 	}
 	dir = t.TempDir()
 	must(t, os.CopyFS(dir, os.DirFS(fleetFolder)))
@@ -162,25 +160,25 @@ func (w *world) team(t *testing.T, name string) {
 	t.Helper()
 	text := `{"apiVersion":"fleet.ablmnzde.github.io/v1alpha1","kind":"Envoy","metadata":{"name":"` + name + `"},
 		"spec":{"name":"` + name + `","configMapName":"` + name + `","listeners":[{"name":"http","port":80,"service":"web"}]}}`
-	_, err := w.client.CoreV1().RESTClient().Post().AbsPath("/apis/fleet.ablmnzde.github.io/v1alpha1/namespaces/"+teamNamespace+"/envoys").
+	_, err := w.Client.CoreV1().RESTClient().Post().AbsPath("/apis/fleet.ablmnzde.github.io/v1alpha1/namespaces/"+teamNamespace+"/envoys").
 		SetHeader("Content-Type", "application/json").Body([]byte(text)).DoRaw(t.Context())
 	must(t, err)
-	until(t, "the Pods of "+name, func() bool {
-		list, err := w.client.CoreV1().Pods(teamNamespace).List(t.Context(), metav1.ListOptions{LabelSelector: "fleet.ablmnzde.github.io/envoy=" + name})
+	stage.Until(t, "the Pods of "+name, func() bool {
+		list, err := w.Client.CoreV1().Pods(teamNamespace).List(t.Context(), metav1.ListOptions{LabelSelector: "fleet.ablmnzde.github.io/envoy=" + name})
 		must(t, err)
 		return len(list.Items) == 2
 	})
 	for _, get := range []func() error{
 		func() error {
-			_, err := w.client.PolicyV1().PodDisruptionBudgets(teamNamespace).Get(t.Context(), name, metav1.GetOptions{})
+			_, err := w.Client.PolicyV1().PodDisruptionBudgets(teamNamespace).Get(t.Context(), name, metav1.GetOptions{})
 			return err
 		},
 		func() error {
-			_, err := w.client.NetworkingV1().NetworkPolicies(teamNamespace).Get(t.Context(), name, metav1.GetOptions{})
+			_, err := w.Client.NetworkingV1().NetworkPolicies(teamNamespace).Get(t.Context(), name, metav1.GetOptions{})
 			return err
 		},
 	} {
-		until(t, "the other objects of "+name, func() bool {
+		stage.Until(t, "the other objects of "+name, func() bool {
 			err := get()
 			if err != nil && !apierrors.IsNotFound(err) {
 				t.Fatal(err)
@@ -188,8 +186,8 @@ func (w *world) team(t *testing.T, name string) {
 			return err == nil
 		})
 	}
-	until(t, "the status of "+name, func() bool {
-		return strings.Contains(w.kubectl(t, "--namespace", teamNamespace, "get", "envoy", name, "--output", "jsonpath={.status.conditions[*].type}"), "Synced")
+	stage.Until(t, "the status of "+name, func() bool {
+		return strings.Contains(w.CP.Kubectl(t, "--namespace", teamNamespace, "get", "envoy", name, "--output", "jsonpath={.status.conditions[*].type}"), "Synced")
 	})
 }
 
@@ -197,43 +195,43 @@ func (w *world) team(t *testing.T, name string) {
 // and runs both Pods with their ServiceAccount.
 func TestContract131TheOperatorRunsFromItsManifests(t *testing.T) {
 	w, dir := newFleets(t)
-	for file, text := range map[string]string{"token": token, "ca.crt": string(w.cp.Config().CAData)} {
+	for file, text := range map[string]string{"token": stage.Token, "ca.crt": string(w.CP.Config().CAData)} {
 		must(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
-	w.kubectl(t, "--namespace", fleetNamespace, "create", "secret", "generic", fleetName, "--from-file="+filepath.Join(dir, "token"), "--from-file="+filepath.Join(dir, "ca.crt"))
-	w.kubectl(t, "apply", "--kustomize", dir)
-	if again := w.kubectl(t, "apply", "--kustomize", dir); strings.Contains(again, "configured") || strings.Contains(again, "created") {
+	w.CP.Kubectl(t, "--namespace", fleetNamespace, "create", "secret", "generic", fleetName, "--from-file="+filepath.Join(dir, "token"), "--from-file="+filepath.Join(dir, "ca.crt"))
+	w.CP.Kubectl(t, "apply", "--kustomize", dir)
+	if again := w.CP.Kubectl(t, "apply", "--kustomize", dir); strings.Contains(again, "configured") || strings.Contains(again, "created") {
 		t.Errorf("applied again: got\n%s", again)
 	}
-	w.kubectl(t, "wait", "--for=condition=Established", "--timeout=90s", "crd/envoys.fleet.ablmnzde.github.io")
+	w.CP.Kubectl(t, "wait", "--for=condition=Established", "--timeout=90s", "crd/envoys.fleet.ablmnzde.github.io")
 	user := "system:serviceaccount:" + fleetNamespace + ":" + fleetName
-	w.cp.AwaitRights(t, user, true, authorizationv1.ResourceAttributes{Group: "apps", Resource: "deployments", Namespace: teamNamespace}, "list", "watch", "create", "patch")
-	w.cp.AwaitRights(t, user, true, authorizationv1.ResourceAttributes{Group: "coordination.k8s.io", Resource: "leases", Namespace: fleetNamespace}, "create")
+	w.CP.AwaitRights(t, user, true, authorizationv1.ResourceAttributes{Group: "apps", Resource: "deployments", Namespace: teamNamespace}, "list", "watch", "create", "patch")
+	w.CP.AwaitRights(t, user, true, authorizationv1.ResourceAttributes{Group: "coordination.k8s.io", Resource: "leases", Namespace: fleetNamespace}, "create")
 	var pods []corev1.Pod
-	until(t, "two Pods of the operator", func() bool {
-		list, err := w.client.CoreV1().Pods(fleetNamespace).List(t.Context(), metav1.ListOptions{})
+	stage.Until(t, "two Pods of the operator", func() bool {
+		list, err := w.Client.CoreV1().Pods(fleetNamespace).List(t.Context(), metav1.ListOptions{})
 		must(t, err)
 		pods = list.Items
 		return len(pods) == 2
 	})
 
-	first := w.kubelet.Start(t, &pods[0], nil)
-	until(t, "the first operator acts", func() bool { return acts("http://127.0.0.1:8083/metrics") })
-	second := w.kubelet.Start(t, &pods[1], map[string]string{"METRICS_ADDRESS": "0.0.0.0:9083"})
+	first := w.Kubelet.Start(t, &pods[0], nil)
+	stage.Until(t, "the first operator acts", func() bool { return acts("http://127.0.0.1:8083/metrics") })
+	second := w.Kubelet.Start(t, &pods[1], map[string]string{"METRICS_ADDRESS": "0.0.0.0:9083"})
 	for _, path := range []string{"http://127.0.0.1:8083/livez", "http://127.0.0.1:8083/readyz", "http://127.0.0.1:9083/readyz"} {
-		until(t, path, func() bool { return kubelet.Probe(path) })
+		stage.Until(t, path, func() bool { return kubelet.Probe(path) })
 	}
 	w.team(t, "edge")
 	if acts("http://127.0.0.1:9083/metrics") {
 		t.Error("both operators act")
 	}
 	first.Stop(t)
-	until(t, "the second operator acts", func() bool { return acts("http://127.0.0.1:9083/metrics") })
+	stage.Until(t, "the second operator acts", func() bool { return acts("http://127.0.0.1:9083/metrics") })
 	w.team(t, "front")
 	second.Stop(t)
 
 	used := map[string]bool{}
-	for _, e := range w.cp.Audit() {
+	for _, e := range w.CP.Audit() {
 		if e.User != user {
 			continue
 		}
@@ -248,7 +246,7 @@ func TestContract131TheOperatorRunsFromItsManifests(t *testing.T) {
 		}
 	}
 	for _, p := range []*kubelet.Process{first, second} {
-		if strings.Contains(p.Log(), token) {
+		if strings.Contains(p.Log(), stage.Token) {
 			t.Error("the token is in the log")
 		}
 	}
@@ -256,7 +254,7 @@ func TestContract131TheOperatorRunsFromItsManifests(t *testing.T) {
 
 // acts reports whether an operator says that it holds the Lease.
 func acts(metrics string) bool {
-	client := http.Client{Timeout: waitTimeout}
+	client := http.Client{Timeout: stage.WaitTimeout}
 	response, err := client.Get(metrics)
 	if err != nil {
 		return false

@@ -53,9 +53,9 @@ func newTerminal(t *testing.T, w *world) *terminal {
 		}
 	}
 	must(t, os.WriteFile(filepath.Join(dir, ".envrc.example"), []byte(read(t, "../../.envrc.example")), 0o600))
-	must(t, os.Symlink(w.cp.KubectlPath(), filepath.Join(home, "kubectl")))
+	must(t, os.Symlink(w.CP.KubectlPath(), filepath.Join(home, "kubectl")))
 	return &terminal{dir, filepath.Join(home, "state"), []string{
-		"HOME=" + home, "PATH=" + home + ":" + os.Getenv("PATH"), "KUBECONFIG=" + w.cp.Kubeconfig(t),
+		"HOME=" + home, "PATH=" + home + ":" + os.Getenv("PATH"), "KUBECONFIG=" + w.CP.Kubeconfig(t),
 		"CONTROLLER_BINARY=" + built.Program(t),
 	}}
 }

@@ -55,7 +55,7 @@ func (w *world) serveLogs(t *testing.T, second <-chan struct{}) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: machine, Labels: map[string]string{"node-role.kubernetes.io/control-plane": ""}}}
 	node.Status.Addresses = []corev1.NodeAddress{{Type: corev1.NodeInternalIP, Address: address.String()}}
 	node.Status.DaemonEndpoints.KubeletEndpoint.Port = int32(number)
-	_, err = w.client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{})
+	_, err = w.Client.CoreV1().Nodes().Create(t.Context(), node, metav1.CreateOptions{})
 	must(t, err)
 }
 
@@ -67,7 +67,7 @@ func (w *world) logsAreFollowed(t *testing.T, s *terminal) {
 	var names []string
 	for _, pod := range w.pods(t) {
 		names = append(names, pod.Name)
-		must(t, w.client.CoreV1().Pods(namespace).Bind(t.Context(), &corev1.Binding{
+		must(t, w.Client.CoreV1().Pods(namespace).Bind(t.Context(), &corev1.Binding{
 			ObjectMeta: metav1.ObjectMeta{Name: pod.Name}, Target: corev1.ObjectReference{Kind: "Node", Name: machine},
 		}, metav1.CreateOptions{}))
 	}

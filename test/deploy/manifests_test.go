@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 // all are the objects of every manifest, decoded strictly.
@@ -68,7 +69,7 @@ func TestTheManifestsAreWhatTheyClaim(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
 	}
-	service := one[*corev1.Service](t, all(t))
+	service := stage.One[*corev1.Service](t, all(t))
 	if len(service.Spec.Selector) != 0 {
 		t.Errorf("the Service: got selector %v, want none", service.Spec.Selector)
 	}
@@ -115,7 +116,7 @@ func TestTheManifestsGrantAndRunWhatTheChartDoes(t *testing.T) {
 	if diff := cmp.Diff(rules(chart), rules(ours)); diff != "" {
 		t.Errorf("rules (-chart +deploy):\n%s", diff)
 	}
-	chartSpec, ourSpec := one[*appsv1.Deployment](t, chart).Spec, one[*appsv1.Deployment](t, ours).Spec
+	chartSpec, ourSpec := stage.One[*appsv1.Deployment](t, chart).Spec, stage.One[*appsv1.Deployment](t, ours).Spec
 	options := cmp.Options{
 		cmpopts.IgnoreFields(metav1.ObjectMeta{}, "Labels"),
 		cmpopts.IgnoreFields(corev1.Container{}, "Env", "EnvFrom", "Image"),

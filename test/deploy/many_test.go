@@ -14,6 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/stage"
 )
 
 const (
@@ -28,7 +29,7 @@ const (
 // from the rights in deploy/documents.
 func manyAsPrinted(t *testing.T, w *world, _ string) {
 	s := newTerminal(t, w)
-	for file, text := range map[string]string{"token": token, "london-kubeconfig.yaml": read(t, w.cp.Kubeconfig(t))} {
+	for file, text := range map[string]string{"token": stage.Token, "london-kubeconfig.yaml": read(t, w.CP.Kubeconfig(t))} {
 		must(t, os.WriteFile(filepath.Join(s.dir, file), []byte(text), 0o600))
 	}
 	s.run(t, "for team in shop blog pay; do kubectl create namespace $team; done")
@@ -42,7 +43,7 @@ func manyAsPrinted(t *testing.T, w *world, _ string) {
 	for _, m := range blocks {
 		s.run(t, m[1])
 	}
-	w.kubectl(t, "wait", "--for=condition=Established", "--timeout=90s", "--filename", filepath.Join(folder, "crds"))
+	w.CP.Kubectl(t, "wait", "--for=condition=Established", "--timeout=90s", "--filename", filepath.Join(folder, "crds"))
 	t.Run("Contract80 people write bindings, and nothing else of the kinds", func(t *testing.T) { peopleWriteBindings(t, w) })
 	t.Run("Contract80 the daemon writes the status, and nothing else of the kinds", func(t *testing.T) { daemonWritesTheStatus(t, w) })
 	t.Run("the daemon fills a Service and says so", func(t *testing.T) { fillsAService(t, w) })
@@ -61,7 +62,7 @@ func (w *world) rightsOnKinds(t *testing.T, user, namespace string) []string {
 					asked.Namespace = namespace
 				}
 				review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user, ResourceAttributes: &asked}}
-				answer, err := w.client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
+				answer, err := w.Client.AuthorizationV1().SubjectAccessReviews().Create(t.Context(), review, metav1.CreateOptions{})
 				must(t, err)
 				if answer.Status.Allowed {
 					found = append(found, strings.TrimSuffix(verb+" "+resource+"/"+subresource, "/"))
@@ -88,15 +89,15 @@ func peopleWriteBindings(t *testing.T, w *world) {
 	all["admin"] = all["edit"]
 	for role, verbs := range all {
 		user, everywhere := "a-user-with-"+role, "a-user-everywhere-with-"+role
-		w.kubectl(t, "--namespace", shop, "create", "rolebinding", role, "--clusterrole="+role, "--user="+user)
-		w.kubectl(t, "create", "clusterrolebinding", everywhere, "--clusterrole="+role, "--user="+everywhere)
+		w.CP.Kubectl(t, "--namespace", shop, "create", "rolebinding", role, "--clusterrole="+role, "--user="+user)
+		w.CP.Kubectl(t, "create", "clusterrolebinding", everywhere, "--clusterrole="+role, "--user="+everywhere)
 		var want []string
 		for _, verb := range verbs {
 			want = append(want, verb+" "+v1alpha1.ResourceEndpointBindings)
 		}
 		// A controller adds the rights to the ClusterRoles.
 		for _, who := range []string{user, everywhere} {
-			w.cp.AwaitRights(t, who, true, authorizationv1.ResourceAttributes{Group: v1alpha1.GroupName, Resource: v1alpha1.ResourceEndpointBindings, Namespace: shop}, verbs...)
+			w.CP.AwaitRights(t, who, true, authorizationv1.ResourceAttributes{Group: v1alpha1.GroupName, Resource: v1alpha1.ResourceEndpointBindings, Namespace: shop}, verbs...)
 		}
 		w.sameRights(t, user, shop, want...)
 		w.sameRights(t, user, blog)
@@ -107,20 +108,20 @@ func peopleWriteBindings(t *testing.T, w *world) {
 // daemonWritesTheStatus looks at a namespace that a pool may name, and at another one.
 func daemonWritesTheStatus(t *testing.T, w *world) {
 	user := "system:serviceaccount:" + platform + ":" + name
-	w.cp.AwaitRights(t, user, true, authorizationv1.ResourceAttributes{Group: v1alpha1.GroupName, Resource: v1alpha1.ResourceEndpointPools}, "list", "watch")
+	w.CP.AwaitRights(t, user, true, authorizationv1.ResourceAttributes{Group: v1alpha1.GroupName, Resource: v1alpha1.ResourceEndpointPools}, "list", "watch")
 	for _, namespace := range []string{shop, "default"} {
 		w.sameRights(t, user, namespace, "list endpointbindings", "watch endpointbindings", "update endpointbindings/status",
 			"list endpointpools", "watch endpointpools", "update endpointpools/status")
 	}
-	w.cp.AwaitRights(t, user, true, authorizationv1.ResourceAttributes{Group: "discovery.k8s.io", Resource: "endpointslices", Namespace: shop}, "list", "watch", "create", "update")
-	w.cp.AwaitRights(t, user, false, authorizationv1.ResourceAttributes{Group: "discovery.k8s.io", Resource: "endpointslices", Namespace: platform}, "create", "update")
+	w.CP.AwaitRights(t, user, true, authorizationv1.ResourceAttributes{Group: "discovery.k8s.io", Resource: "endpointslices", Namespace: shop}, "list", "watch", "create", "update")
+	w.CP.AwaitRights(t, user, false, authorizationv1.ResourceAttributes{Group: "discovery.k8s.io", Resource: "endpointslices", Namespace: platform}, "create", "update")
 }
 
 // fillsAService runs the daemon of the Deployment: it needs every right that the page
 // gives, and the status needs those on the kinds.
 func fillsAService(t *testing.T, w *world) {
 	var nodes []string
-	for i, address := range w.addresses {
+	for i, address := range w.Addresses {
 		nodes = append(nodes, fmt.Sprintf("{name: n%d, addresses: [%s]}", i, address))
 	}
 	w.applyText(t, `apiVersion: v1
@@ -142,17 +143,17 @@ metadata: {name: web, namespace: shop}
 spec: {pools: [{name: blue}], ports: [{name: http, port: 8080}]}
 `)
 	var pods []corev1.Pod
-	until(t, "a Pod of the Deployment", func() bool {
-		list, err := w.client.CoreV1().Pods(platform).List(t.Context(), metav1.ListOptions{})
+	stage.Until(t, "a Pod of the Deployment", func() bool {
+		list, err := w.Client.CoreV1().Pods(platform).List(t.Context(), metav1.ListOptions{})
 		must(t, err)
 		pods = list.Items
 		return len(pods) > 0
 	})
 	// The bounds of the page do not have the addresses of this machine.
-	p := w.kubelet.Start(t, &pods[0], map[string]string{"BOUNDS_SUBNETS": "10.0.0.0/8", "BOUNDS_PORTS": "8080"})
+	p := w.Kubelet.Start(t, &pods[0], map[string]string{"BOUNDS_SUBNETS": "10.0.0.0/8", "BOUNDS_PORTS": "8080"})
 	defer p.Stop(t)
-	w.kubectl(t, "wait", "--for=condition=SourceReady", "--timeout=90s", "endpointpool/blue")
-	w.kubectl(t, "--namespace", shop, "wait", "--for=condition=Ready", "--timeout=90s", "endpointbinding/web")
+	w.CP.Kubectl(t, "wait", "--for=condition=SourceReady", "--timeout=90s", "endpointpool/blue")
+	w.CP.Kubectl(t, "--namespace", shop, "wait", "--for=condition=Ready", "--timeout=90s", "endpointbinding/web")
 }
 
 // applyText applies objects as an administrator of the cluster.
@@ -160,5 +161,5 @@ func (w *world) applyText(t *testing.T, text string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "objects.yaml")
 	must(t, os.WriteFile(path, []byte(text), 0o600))
-	w.kubectl(t, "apply", "--filename", path)
+	w.CP.Kubectl(t, "apply", "--filename", path)
 }

@@ -57,7 +57,7 @@ func (w *world) showsWhatPeopleLookFor(t *testing.T) {
 		"get ebind web -n shop -o wide":                `NAME POOLS READY STATE ACCEPTED PROGRAMMED HELD AGE web [{"name":"blue"},{"name":"green"}] 99/100 EndpointsReady Accepted Programmed NotHeld 0s`,
 		"get remote-endpoints -A --no-headers -o name": "endpointbinding.endpoints.ablmnzde.github.io/web endpointpool.endpoints.ablmnzde.github.io/blue",
 	} {
-		got := strings.Fields(w.kubectl(t, strings.Fields(command)...))
+		got := strings.Fields(w.cp.Kubectl(t, strings.Fields(command)...))
 		if last := len(got) - 1; strings.HasSuffix(want, " 0s") && last > 0 {
 			got[last] = "0s" // however old it is
 		}
@@ -65,8 +65,8 @@ func (w *world) showsWhatPeopleLookFor(t *testing.T) {
 			t.Errorf("kubectl %s: got %q, want %q", command, strings.Join(got, " "), want)
 		}
 	}
-	w.kubectl(t, "wait", "--for=condition=Ready", "endpointbinding/web", "--namespace", "shop", "--timeout="+waitTimeout.String())
-	if out := w.kubectl(t, "explain", "endpointpool.spec.guard.failOpen"); !strings.Contains(out, "when none passes its health check") {
+	w.cp.Kubectl(t, "wait", "--for=condition=Ready", "endpointbinding/web", "--namespace", "shop", "--timeout="+waitTimeout.String())
+	if out := w.cp.Kubectl(t, "explain", "endpointpool.spec.guard.failOpen"); !strings.Contains(out, "when none passes its health check") {
 		t.Errorf("kubectl explain: got\n%s", out)
 	}
 }

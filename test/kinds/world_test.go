@@ -2,8 +2,6 @@ package kinds_test
 
 import (
 	"context"
-	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -36,22 +34,10 @@ func newWorld(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.client = client
-	w.kubectl(t, "apply", "--filename", folder)
-	w.kubectl(t, "wait", "--for=condition=Established", "--timeout="+waitTimeout.String(), "--filename", folder)
-	w.kubectl(t, "create", "namespace", "shop")
+	w.cp.Kubectl(t, "apply", "--filename", folder)
+	w.cp.Kubectl(t, "wait", "--for=condition=Established", "--timeout="+waitTimeout.String(), "--filename", folder)
+	w.cp.Kubectl(t, "create", "namespace", "shop")
 	return w
-}
-
-// kubectl runs kubectl as an administrator.
-func (w *world) kubectl(t *testing.T, args ...string) string {
-	t.Helper()
-	command := exec.CommandContext(t.Context(), w.cp.KubectlPath(), args...)
-	command.Env = []string{"HOME=" + t.TempDir(), "KUBECONFIG=" + w.cp.Kubeconfig(t)}
-	out, err := command.CombinedOutput()
-	if err != nil {
-		t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
 }
 
 // resource is where the objects of a kind are.

@@ -3,7 +3,6 @@ package placement_test
 import (
 	"context"
 	"fmt"
-	"math"
 	"net/http"
 	"runtime"
 	"strings"
@@ -21,6 +20,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/placement"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/heap"
 )
 
 // What others write into their Services and slices is not kept: 40 MB of annotations beside
@@ -44,7 +44,7 @@ func TestContract238OnARealAPIServerOthersCostNothing(t *testing.T) {
 		server.AwaitRights(t, "reader", true, resource, "list", "watch")
 	}
 
-	before := heap()
+	before := heap.Live()
 	reader, err := placement.New(placement.Options{Way: access})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestContract238OnARealAPIServerOthersCostNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	told(t, f, time.Minute, "the move", names("b", "c"))
-	if used := heap() - before; used > 2<<20 {
+	if used := heap.Live() - before; used > 2<<20 {
 		t.Errorf("got %d bytes in use, want 2 MiB at most", used)
 	}
 	runtime.KeepAlive(f)
@@ -114,18 +114,4 @@ func create(t *testing.T, client kubernetes.Interface, namespace string) {
 		must(client.CoreV1().Services(namespace).Create(ctx, s, metav1.CreateOptions{}))
 		must(client.DiscoveryV1().EndpointSlices(namespace).Create(ctx, e, metav1.CreateOptions{}))
 	}
-}
-
-// heap is what is in use after garbage was collected.
-func heap() int {
-	least := math.MaxInt
-	for since := 0; since < 5; since++ {
-		runtime.GC()
-		var now runtime.MemStats
-		runtime.ReadMemStats(&now)
-		if is := int(now.HeapAlloc); is < least {
-			least, since = is, -1
-		}
-	}
-	return least
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/heap"
 )
 
 // BenchmarkManyTargets is the time from the verdict that one of 100 endpoints is down
@@ -131,14 +132,14 @@ func BenchmarkManyTargetsStart(b *testing.B) {
 	var used, goroutines uint64
 	for b.Loop() {
 		b.StopTimer()
-		before := heap()
+		before := heap.Live()
 		for _, s := range stores {
 			s.writes = 0
 		}
 		b.StartTimer()
 		stop := startThin(b, stores)
 		b.StopTimer()
-		used, goroutines = heap()-before, uint64(runtime.NumGoroutine())
+		used, goroutines = uint64(heap.Live()-before), uint64(runtime.NumGoroutine())
 		stop()
 		for _, s := range stores {
 			if s.writes > 0 {
@@ -179,14 +180,6 @@ func startThin(b *testing.B, stores []*thin) (stop func()) {
 	stop = func() { cancel(); running.Wait() }
 	b.Cleanup(stop)
 	return stop
-}
-
-// heap is how much memory is in use.
-func heap() uint64 {
-	runtime.GC()
-	var m runtime.MemStats
-	runtime.ReadMemStats(&m)
-	return m.HeapAlloc
 }
 
 // thin is a store that holds what was written last, and nothing else.

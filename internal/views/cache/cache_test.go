@@ -15,6 +15,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/heap"
 )
 
 // filled is a replica of a server with the Service web and one endpoint.
@@ -133,23 +134,17 @@ func TestContract40MemoryIsBoundedByEndpoints(t *testing.T) {
 	if err := c.connect(r); err != nil {
 		t.Fatal(err)
 	}
-	heap := func() uint64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
-	var before uint64
+	var before int
 	for round := range 24_000 {
 		s.slice("web-1", "web", 1+round%200, 300+round)
 		s.log[cache.Slices] = s.log[cache.Slices][len(s.log[cache.Slices])-1:]
 		r.next[cache.Slices] = 0
 		r.deliver(cache.Slices)
 		if round == 12_000 {
-			before = heap()
+			before = heap.Live()
 		}
 	}
-	if after := heap(); after > before+before/2 {
+	if after := heap.Live(); after > before+before/2 {
 		t.Errorf("got %d bytes after %d, want no growth with time", after, before)
 	}
 	runtime.KeepAlive(c)

@@ -13,6 +13,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/watch"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/heap"
 )
 
 // long is an Envoy of so many routes. Of 5000 of them 1.3 MB are kept.
@@ -118,17 +119,11 @@ func TestContract225WhatWasRefusedIsTakenWhenHalfOfTheRoomIsFree(t *testing.T) {
 // TestContract225TheBytesThatAreKeptAreThoseThatCount: of 60 Envoys of 1.3 MB, also while
 // their list is read.
 func TestContract225TheBytesThatAreKeptAreThoseThatCount(t *testing.T) {
-	heap := func() int {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int(m.HeapAlloc >> 20)
-	}
 	listed, a := 0, &envoyAPI{revision: 10, envoys: crowd(60)}
-	a.listed = func() { listed = heap() }
-	before := heap()
+	a.listed = func() { listed = heap.Live() >> 20 }
+	before := heap.Live() >> 20
 	a.watchedEnvoys(t, nil, func(t *testing.T, _ *envoyAPI, _ *watch.Envoys, fleets *xds.Fleets) {
-		kept := heap()
+		kept := heap.Live() >> 20
 		if kept-before > 12 || listed-before > 36 {
 			t.Errorf("%d MiB are kept of one namespace, and %d of its list", kept-before, listed-before)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/watch"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/heap"
 )
 
 // TestContract148OfAListThatIsNotCompleteABoundedPartIsHeld: 1,000 Services of one namespace
@@ -22,7 +23,7 @@ func TestContract148OfAListThatIsNotCompleteABoundedPartIsHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reduce, before := source.Transformer(), heap()
+	reduce, before := source.Transformer(), heap.Live()
 	held := make([]any, 0, 1000)
 	for i := range cap(held) {
 		object := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "evil", Name: fmt.Sprint("s", i), ResourceVersion: "5"}}
@@ -35,16 +36,8 @@ func TestContract148OfAListThatIsNotCompleteABoundedPartIsHeld(t *testing.T) {
 		}
 		held = append(held, kept)
 	}
-	if used := heap() - before; used > 32<<20 {
+	if used := heap.Live() - before; used > 32<<20 {
 		t.Errorf("got %d MiB of a list in use, want at most 32", used>>20)
 	}
 	runtime.KeepAlive(held)
-}
-
-func heap() int {
-	var now runtime.MemStats
-	runtime.GC()
-	runtime.GC()
-	runtime.ReadMemStats(&now)
-	return int(now.HeapAlloc)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/heap"
 )
 
 // mostMemory is what 1,000 bindings may cost: less than what they may cost more than files.
@@ -17,13 +18,6 @@ const mostMemory = 10 << 20
 // TestAThousandBindingsAreSmall: of an object only the document, its version and its
 // status are kept.
 func TestAThousandBindingsAreSmall(t *testing.T) {
-	heap := func() uint64 {
-		var m runtime.MemStats
-		runtime.GC()
-		runtime.GC()
-		runtime.ReadMemStats(&m)
-		return m.HeapAlloc
-	}
 	a := newAPI()
 	for i := range 1000 {
 		path := fmt.Sprintf("namespaces/shop/endpointbindings/web-%d", i)
@@ -32,7 +26,7 @@ func TestAThousandBindingsAreSmall(t *testing.T) {
 		a.objects[path] = strings.Replace(a.objects[path], `"metadata":{`, `"metadata":{"annotations":{"a":"`+strings.Repeat("x", 2000)+`"},"managedFields":[{"manager":"`+strings.Repeat("y", 100)+`"}],`, 1)
 		a.objects[path] = strings.Replace(a.objects[path], `"spec":`, `"status":{"ready":"99/100","endpoints":{"ready":99,"draining":0,"down":1},"conditions":[{"type":"Ready","message":"`+strings.Repeat("z", 1000)+`"}]},"spec":`, 1)
 	}
-	before := heap()
+	before := heap.Live()
 	bubble.Test(t, func(t *testing.T) {
 		w := watched(t, a)
 		time.Sleep(time.Second)
@@ -40,7 +34,7 @@ func TestAThousandBindingsAreSmall(t *testing.T) {
 		if got := len(w.Set().Entries); got != 1002 {
 			t.Errorf("got %d documents, want 1002", got)
 		}
-		if more := int64(heap()) - int64(before); more > mostMemory {
+		if more := int64(heap.Live()) - int64(before); more > mostMemory {
 			t.Errorf("1,000 bindings take %d kB, want at most %d", more>>10, mostMemory>>10)
 		} else {
 			t.Logf("1,000 bindings take %d kB", more>>10)

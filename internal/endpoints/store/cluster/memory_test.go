@@ -3,13 +3,13 @@ package cluster_test
 import (
 	"bytes"
 	"fmt"
-	"math"
 	"os"
 	"os/exec"
 	"runtime"
 	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/cluster"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/heap"
 )
 
 const others = "endpointslice-controller.k8s.io"
@@ -71,7 +71,7 @@ func memoryOf(t testing.TB, many, endpoints int, managedBy string) (used int, en
 		w.put("ADDED", serviceOf("shop", service))
 		w.put("ADDED", sliceOf("shop", service+".blue", service, managedBy, endpoints))
 	}
-	before := heap()
+	before := heap.Live()
 	hub := w.hub(t, nil)
 	stop := run(t, hub)
 	targets := 1
@@ -88,25 +88,10 @@ func memoryOf(t testing.TB, many, endpoints int, managedBy string) (used int, en
 		stores = append(stores, store)
 	}
 	w.awaitWatches(t, 2) // until then the first lists are in use
-	used = heap() - before
+	used = heap.Live() - before
 	return used, func() {
 		stop()
 		runtime.KeepAlive(w)
 		runtime.KeepAlive(stores)
 	}
-}
-
-// heap is what is in use after garbage was collected: what takes part in a collection of
-// its own, such as a pool or a finalizer, goes only with the next ones.
-func heap() int {
-	least := math.MaxInt
-	for since := 0; since < 5; since++ {
-		runtime.GC()
-		var now runtime.MemStats
-		runtime.ReadMemStats(&now)
-		if is := int(now.HeapAlloc); is < least {
-			least, since = is, -1
-		}
-	}
-	return least
 }
