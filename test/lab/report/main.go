@@ -76,10 +76,12 @@ func read(dir string) ([]traffic.Figures, error) {
 	return all, nil
 }
 
-// shown reports whether the page shows the picture of the scenario: only pictures
+// shown reports whether the page shows the picture of the scenario: only those two
 // that compare the daemon with a polling loop. The others are for people who study a
 // run.
-func shown(f traffic.Figures) bool { return group(f) == "crash" && f.Requests > 0 }
+func shown(f traffic.Figures) bool {
+	return (f.Scenario == "crash/daemon" || f.Scenario == "crash/poller") && f.Requests > 0
+}
 
 // picture is the name of the scenario's picture.
 func picture(f traffic.Figures) string {

@@ -15,7 +15,7 @@ const intro = `# Do the requests arrive?
 
 Written by ` + "`make lab REPORT=1`" + `; do not edit.
 
-Every row is a Service in a real cluster (kube-apiserver, etcd, kube-proxy in nftables mode) whose backends are machines of their own on a private network, kept up to date by the built daemon in its default configuration, except that it asks its source every 2 s. Clients open new connections at a constant rate, none of which waits for another. A request is *lost* when it fails in any way, is not answered with 200, or takes longer than a second. [CONTRIBUTING.md](../../../CONTRIBUTING.md) says how to run it.
+Every row is a Service in a real cluster (kube-apiserver, etcd, kube-proxy in nftables mode) whose backends are machines of their own on a private network, kept up to date by the built daemon in its default configuration, except that it asks its source every 2 s. Clients open new connections at a constant rate, none of which waits for another. A request is *lost* when it fails in any way, is not answered with 200, or takes longer than a second. The long form (LONG=1) has the polling loop, 20 deaths of each kind with held connections, and the Pods that move behind a NodePort. [CONTRIBUTING.md](../../../CONTRIBUTING.md) says how to run it.
 
 The pictures show the requests of each 100 ms: answered in green, lost in red on top. ` + "`make lab REPORT=1`" + ` leaves one of each scenario in ` + "`bin/lab`" + `; this page shows those of the deaths.
 `
