@@ -28,9 +28,10 @@ import (
 const (
 	// WaitTimeout bounds every wait of a test; none is expected to take so long.
 	WaitTimeout = 90 * time.Second
-	// Datacenter and LAN are those that the commands of the pages name.
+	// Datacenter is the one that the commands of the pages name.
 	Datacenter = "8feda53f-15f0-447f-badf-ebe32dad2fc0"
-	LAN        = 2
+	// LAN is the one that the commands of the pages name.
+	LAN = 2
 	// Token is what the IONOS Cloud API accepts.
 	Token = "canary-token-7c1d"
 )
