@@ -127,6 +127,26 @@ func TestContract60ARestartChecksWhatItFinds(t *testing.T) {
 	}
 }
 
+// The slices have port 30080, and the binding wants 30081 since.
+func TestContract60ARestartChecksThePortThatABindingNames(t *testing.T) {
+	t.Parallel()
+	for port, want := range map[int32]uint16{
+		30080: 30080, // it has them
+		30081: 30080, // what it wants to publish: of the slices it is their own port
+		30443: 30443, // another one that the pool allows
+	} {
+		w := filled(t, "shop/a")
+		spec := &w.in.Bindings[0].Spec
+		spec.Ports = []v1alpha1.BindingPort{{Port: 30081}}
+		spec.HealthCheck = &v1alpha1.BindingHealthCheck{Mode: v1alpha1.HealthCheckHTTP, Port: &port}
+		w.in.Health = func(assign.Group) (assign.Health, bool) { return assign.Health{}, false }
+		w.restart().after(0).want("shop/a blue:30080 active then blue:30081")
+		if got := w.plan.Targets[0].Uses[0].Check; got.Mode != v1alpha1.HealthCheckHTTP || got.Port != want {
+			t.Errorf("a check of port %d: got %+v, want it at port %d", port, got, want)
+		}
+	}
+}
+
 func TestContract60NothingVanishesWhileNotAllIsRead(t *testing.T) {
 	t.Parallel()
 	w := filled(t, "shop/a", "shop/b", "shop/c")

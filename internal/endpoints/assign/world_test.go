@@ -104,8 +104,24 @@ func tcp(pool string, port uint16) assign.Group {
 func (w *world) after(d time.Duration) *world {
 	w.in.Now = w.in.Now.Add(d)
 	w.plan, w.memory = assign.Resolve(w.in, w.memory)
+	w.wantSorted()
 	w.publish()
 	return w
+}
+
+// wantSorted requires the order of the Services in all of a plan: what is told does not depend on
+// the order of the documents.
+func (w *world) wantSorted() {
+	w.t.Helper()
+	for what, sorted := range map[string]bool{
+		"targets":  slices.IsSortedFunc(w.plan.Targets, func(a, b assign.Assignment) int { return a.Key.Compare(b.Key) }),
+		"refusals": slices.IsSortedFunc(w.plan.Refusals, func(a, b assign.Refusal) int { return a.Key.Compare(b.Key) }),
+		"notices":  slices.IsSortedFunc(w.plan.Notices, func(a, b assign.Notice) int { return a.Key.Compare(b.Key) }),
+	} {
+		if !sorted {
+			w.t.Errorf("the %s of the plan are not in the order of the Services: %+v", what, w.plan)
+		}
+	}
 }
 
 // endpoints are so many of a pool.
