@@ -139,7 +139,7 @@ lines: ## Count the lines that the two programs are made of, by package
 	@hack/lines.sh
 
 .PHONY: generate
-generate: ## Write the generated documents anew
+generate: ## Write the generated documents again
 	@tools/build.sh chart
 	go generate ./...
 

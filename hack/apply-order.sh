@@ -17,14 +17,14 @@ edit it; the script takes X.yaml. Without it
   - an example without REPLACE_ME is applied as it stands,
   - the script is left out: it is for SOURCE_KIND=command alone.
 
-All files are looked at before the first is applied. The namespaces must exist.
+The script checks all files before it applies one. The namespaces must exist.
 
   --timeout SECONDS  how long the rollout at the end may take, default 180; 0 does
                      not wait
-  --dry-run          let the API server judge everything, change nothing
+  --dry-run          let the API server check each file, change no object
 
 TARGET_NAMESPACE       where the Service goes; default "default"
-CONTROLLER_NAMESPACE   where all else goes; default TARGET_NAMESPACE. A file that
+CONTROLLER_NAMESPACE   where the rest goes; default TARGET_NAMESPACE. A file that
                        states namespaces of its own keeps them
 KUBECONFIG, KUBECTL_PATH
 
@@ -60,7 +60,7 @@ unedited() {
   grep -nE '^[^#]*REPLACE_ME' "$1" | head -n 3
 }
 
-# choose NAME sets file to what is to be applied for it, empty for nothing.
+# choose NAME sets file to the manifest to apply for it, empty where there is none.
 choose() {
   local example=$folder/$1.example.yaml lines
   file=$folder/$1.yaml
@@ -82,7 +82,7 @@ choose() {
   fi
   lines=$(unedited "$file") || return 0
   if [ "$file" = "$example" ]; then
-    die "$example is to be edited first: $lines" "remedy: cp $example $folder/$1.yaml, then replace each REPLACE_ME there"
+    die "$example has placeholders: $lines" "remedy: cp $example $folder/$1.yaml, then replace each REPLACE_ME there"
   fi
   die "$file still has a placeholder: $lines" "remedy: replace each REPLACE_ME in $file"
 }
@@ -113,7 +113,7 @@ apply() {
   [ "$dry_run" = false ] || options+=(--dry-run=server)
   say "$2"
   kube apply "${options[@]}" -f "$2" >&2 ||
-    die "$2 was refused, see above; what came before it is applied" "remedy: correct it and run this again; nothing is applied twice"
+    die "$2 was refused, see above; the files named above it are applied" "remedy: correct $2 and run the script again"
 }
 
 use_cluster
@@ -130,7 +130,7 @@ for i in "${!order[@]}"; do
   [ -z "${files[i]}" ] || apply "${order[i]}" "${files[i]}"
 done
 if [ "$dry_run" = true ]; then
-  say "dry run, nothing was changed"
+  say "dry run, the script changed no object"
   exit
 fi
 [ "$timeout" = 0 ] || follow_rollout "$timeout"

@@ -20,10 +20,10 @@ ghcr.io/ablmnzde/ionoscloud-endpointslice-controller.
   --platform LIST    default linux/amd64,linux/arm64
   --overwrite        push even if the registry has the tag already
   --allow-dirty      build even if there are changes that are not committed
-  --dry-run          print the command, build and push nothing
+  --dry-run          print the command, build and push no image
 
-There is no default for TAG, and latest is refused: whoever runs the image must
-be able to say what it is. Exit status: 0 done, 1 something is missing or failed,
+There is no default for TAG, and latest is refused: the tag of an image must say
+which version it is. Exit status: 0 done, 1 something is missing or failed,
 2 wrong usage.
 TXT
 }
@@ -47,7 +47,7 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$tag" ] || wrong_usage "which TAG?"
 [[ $tag =~ ^[A-Za-z0-9_][A-Za-z0-9_.-]{0,112}$ ]] || wrong_usage "$tag is no tag of an image"
-[ "$tag" != latest ] || wrong_usage "latest says nothing; give a version"
+[ "$tag" != latest ] || wrong_usage "latest names no version; give a version"
 [[ $platform =~ ^[a-z0-9]+/[a-z0-9/]+(,[a-z0-9]+/[a-z0-9/]+)*$ ]] || wrong_usage "--platform $platform is no list such as linux/amd64,linux/arm64"
 case $target in
   controller) reference=$image:$tag ;;
@@ -59,13 +59,13 @@ esac
 need git
 revision=$(git rev-parse HEAD) || die "this is no checkout of git, so the image could not name its revision" "remedy: git clone the repository"
 if [ -n "$(git status --porcelain)" ]; then
-  [ "$allow_dirty" = true ] || die "there are changes that are not committed, so $revision would not be what is built" "remedy: commit them, or --allow-dirty"
+  [ "$allow_dirty" = true ] || die "there are changes that are not committed, so the image would differ from $revision" "remedy: commit them, or --allow-dirty"
   revision=$revision-dirty
 fi
 command=(docker buildx build --target "$target" --platform "$platform" --build-arg "VERSION=$tag" --build-arg "REVISION=$revision"
   --sbom=true --provenance=mode=max --tag "$reference" --push .)
 if [ "$dry_run" = true ]; then
-  say "dry run, nothing is built or pushed; the command would be"
+  say "dry run, no image is built or pushed; the command would be"
   printf '%q ' "${command[@]}" && echo
   exit
 fi
@@ -75,7 +75,7 @@ docker buildx version >/dev/null 2>&1 || die "docker has no buildx" "remedy: ins
 if [ "$overwrite" = false ] && docker buildx imagetools inspect "$reference" >/dev/null 2>&1; then
   die "the registry has $reference already" "remedy: another TAG, or --overwrite"
 fi
-say "building $reference for $platform from $revision; docker tells of the progress"
+say "building $reference for $platform from $revision; docker shows the progress"
 "${command[@]}" || die "docker failed, see above" \
   "remedy: docker login ${image%%/*}; for several platforms a builder of its own: docker buildx create --use"
 say "pushed $reference"

@@ -16,15 +16,15 @@ one of the private LAN; SOURCE_KIND=ionos asks the cloud for it.
 
 Then, always, it says for each node which addresses the daemon would publish: with
 the source that the environment, or else .envrc, configures, or with kubernetes if
-that is static or file and there is a SECURED_KUBECONFIG. It changes and probes
-nothing. bin/ is built when it is missing or old.
+that is static or file and there is a SECURED_KUBECONFIG. It changes no object and
+checks no endpoint. bin/ is built when it is missing or old.
 
 SECURED_SUBNET_CIDR    required
 SECURED_KUBECONFIG, SECURED_KUBECTL_CONTEXT, SECURED_NODE_SELECTOR, SOURCE_KIND and
 what the source needs; TARGET_SERVICE_NAME, TARGET_PORT; KUBECTL_PATH
 
-Exit status: 0 some node can be published and no ready worker is left out, 1 not so,
-or something is missing, 2 wrong usage.
+Exit status: 0 some node can be published and no ready worker is left out, 1 otherwise
+or if something is missing, 2 wrong usage.
 TXT
 }
 
@@ -107,5 +107,5 @@ if [ "$status" = 2 ]; then
 fi
 # What stands around it is about the local cluster.
 sed -n '/^source$/,/^api$/ {/^api$/d; p}' <<<"$report"
-[ "$status" = 0 ] || die "not every worker can be published, see above" "remedy: those named above, or the reasons in docs/reference/reasons.md"
+[ "$status" = 0 ] || die "not every worker can be published, see above" "remedy: see above; docs/reference/reasons.md explains each reason"
 say "all is right"

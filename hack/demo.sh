@@ -7,13 +7,13 @@ usage() {
 Usage: hack/demo.sh
 
 Shows in a minute what the daemon is for, on this machine alone: it needs Go and
-git, no cluster, no rights and no network (but for the first download of the Go
+git, no cluster, no rights and no network (except the first download of the Go
 modules). It builds bin/ionos-endpointslice-controller, which takes some minutes
 the first time, starts five small web servers and the daemon, and plays eight
 scenes: nodes join, a node dies and comes back, a node is drained, the source
 breaks and recovers, every health check fails at once, the daemon is stopped.
 
-It ends by itself, or at Ctrl-C, and leaves nothing but bin/. Exit status 0 if
+It ends by itself, or at Ctrl-C, and leaves only bin/ behind. Exit status 0 if
 every scene came true, 1 if one did not, 130 after Ctrl-C. With NO_COLOR set, or
 into a pipe or a file, it uses no colours.
 TXT

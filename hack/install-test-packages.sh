@@ -24,7 +24,7 @@ as root or with sudo:
   haproxy          examples/haproxy keeps a real one right; it need not run
   git, make        the version of the build; the targets
 
-  --check          say what is missing and exit 1 if something is, install nothing
+  --check          list the missing packages, install none; exit 1 if one is missing
 TXT
 }
 

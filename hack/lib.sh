@@ -102,7 +102,7 @@ need_seconds() {
   [[ $2 =~ ^[0-9]{1,6}$ ]] || wrong_usage "$1 $2 is no number of seconds"
 }
 
-# follow_rollout SECONDS waits until the Deployment runs as it is described; kubectl tells of the progress.
+# follow_rollout SECONDS waits until the Deployment runs as it is described; kubectl shows the progress.
 follow_rollout() {
   "$kubectl" -n "$controller_namespace" rollout status deployment "$controller_name" --timeout="${1}s" >&2 ||
     die "the rollout did not end within $1 s, see above" \
@@ -113,10 +113,10 @@ follow_rollout() {
 confirm() {
   local answer=
   [ "$yes" = false ] || return 0
-  [ -t 0 ] || die "this asks before it goes on, and there is no terminal to ask at; nothing was changed" "remedy: --yes, once --dry-run shows what you expect"
+  [ -t 0 ] || die "the script asks for confirmation, and there is no terminal; it changed no object" "remedy: --yes, once --dry-run shows what you expect"
   printf '%s Type yes to go on: ' "$1" >&2
   read -r answer || true
-  [ "$answer" = yes ] || die "stopped; nothing was changed"
+  [ "$answer" = yes ] || die "stopped; the script changed no object"
 }
 
 # wait_until SECONDS WHAT COMMAND... repeats the command until it succeeds and says every 15 s that it still waits.

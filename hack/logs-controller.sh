@@ -13,8 +13,8 @@ Prints the logs of all Pods of the daemon's Deployment, each line with its Pod, 
 goes on until Ctrl-C. The standby says little: the leader does the work. Pods that
 start later are not followed: after a rollout start the script again.
 
-  --no-follow        end after what there is
-  --since DURATION   only what is younger, such as 10m
+  --no-follow        print the present lines and end
+  --since DURATION   only younger lines, such as 10m
   --tail LINES       at most so many lines of each Pod, default 200; -1 all
   --previous         of the containers that ran before, after a crash; does not follow
 

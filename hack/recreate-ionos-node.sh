@@ -10,17 +10,17 @@ usage() {
 Usage: hack/recreate-ionos-node.sh [OPTION...] NODE
 
 Cordons and drains NODE of the remote cluster, deletes it through the Managed
-Kubernetes API, waits for a new node in its pool, and then for the slices of the
-Service to hold the new node's address ready and the old one's no more. It asks
+Kubernetes API, waits for a new node in its pool, and then until the slices of the
+Service have the new node's address as ready and no address of the old node. It asks
 before it begins. It does not begin unless another endpoint is ready.
 
   --recreate         ask the API to recreate the node instead of deleting it: the
-                     new one is there before the old one goes, and is paid for
-                     meanwhile
+                     new node is there before the old node goes, and you pay for
+                     both meanwhile
   --drain-timeout SECONDS   default 300
   --timeout SECONDS  for each of the two waits after the deletion, default 1800
   --yes              do not ask
-  --dry-run          look everything up and say what would be done, change nothing
+  --dry-run          read the state and print the steps, change no object
 
 IONOS_TOKEN or IONOS_TOKEN_FILE, IONOS_CLUSTER_ID, IONOS_DATACENTER_ID,
 IONOS_PRIVATE_LAN_ID   required; IONOS_API_URL
@@ -58,7 +58,7 @@ secured() {
   "$kubectl" --kubeconfig "$SECURED_KUBECONFIG" ${SECURED_KUBECTL_CONTEXT:+--context "$SECURED_KUBECTL_CONTEXT"} "$@"
 }
 
-# token prints the token, read anew at each use; the same forms as the daemon takes.
+# token prints the token, read again at each use; the same forms as the daemon takes.
 token() {
   local text=${IONOS_TOKEN:-}
   [ -n "$text" ] || text=$(<"$IONOS_TOKEN_FILE")
@@ -145,13 +145,13 @@ verb=delete
 say "to do: cordon and drain $node, $verb $pool/$id, wait for its successor and for the slices"
 if [ "$dry_run" = true ]; then
   secured drain "$node" --ignore-daemonsets --delete-emptydir-data --dry-run=server >&2 || die "the drain would fail, see above"
-  say "dry run, nothing was changed"
+  say "dry run, the script changed no object"
   exit
 fi
 confirm "This deletes the machine of $node for good."
-secured cordon "$node" >&2 || die "$node was not cordoned, see above; nothing was deleted" "remedy: a user who may patch nodes"
+secured cordon "$node" >&2 || die "$node was not cordoned, see above; no node was deleted" "remedy: a user who may patch nodes"
 secured drain "$node" --ignore-daemonsets --delete-emptydir-data --timeout="${drain_timeout}s" >&2 ||
-  die "$node was not drained, see above; it is cordoned, nothing was deleted" "remedy: move what is left and run this again, or $kubectl --kubeconfig $SECURED_KUBECONFIG uncordon $node"
+  die "$node was not drained, see above; it is cordoned, no node was deleted" "remedy: move the remaining Pods and run the script again, or $kubectl --kubeconfig $SECURED_KUBECONFIG uncordon $node"
 case $verb in
   delete) ionos DELETE "$cluster/$pool/nodes/$id" >/dev/null ;;
   recreate) ionos POST "$cluster/$pool/nodes/$id/replace" >/dev/null ;;

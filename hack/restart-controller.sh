@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Starts the daemon's Pods anew, one after another, and waits until they run.
+# Replaces the daemon's Pods, one after another, and waits until the new Pods run.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=hack/lib.sh
@@ -14,7 +14,7 @@ waits for the rollout. The slices stay as they are meanwhile. A new token or
 kubeconfig needs no restart: both are read again at each use.
 
   --timeout SECONDS  how long the rollout may take, default 180
-  --dry-run          say what would be done, change nothing
+  --dry-run          check the rights, change no object
 
 CONTROLLER_NAMESPACE   where the Deployment is; default TARGET_NAMESPACE, default
 CONTROLLER_NAME        its name; default ionos-endpointslice-controller
@@ -40,7 +40,7 @@ if [ "$dry_run" = true ]; then
   # kubectl has no dry run of a restart.
   kube -n "$controller_namespace" auth can-i patch "deployment/$controller_name" >/dev/null ||
     die "this user may not restart the Deployment" "remedy: the right to patch deployments in $controller_namespace"
-  say "dry run, nothing was changed"
+  say "dry run, the script changed no object"
   exit
 fi
 kube -n "$controller_namespace" rollout restart deployment "$controller_name" >&2 ||

@@ -12,8 +12,8 @@ Usage: hack/run-local-inventory.sh
 Reads the source once, as the environment, or else .envrc, configures it, and prints
 the eligible nodes as a JSON array: name, addresses, ready, worker. Standard output
 has the array alone; which nodes are not eligible, and why, is on standard error. It
-probes nothing, asks no API server of the local cluster and writes nothing. bin/ is
-built when it is missing or old.
+checks no endpoint, asks no API server of the local cluster and writes no slice. bin/
+is built when it is missing or old.
 
 SECURED_SUBNET_CIDR, TARGET_SERVICE_NAME   required
 SOURCE_KIND and what the source needs

@@ -22,7 +22,7 @@ should succeed.
   --port PORT        default: the Service's first port
   --scheme SCHEME    http (the default) or https, without verification
   --timeout SECONDS  how long the Pod may take in all, default 120
-  --dry-run          print the Pod, let the API server judge it, change nothing
+  --dry-run          print the Pod, let the API server check it, change no object
 
 TARGET_NAMESPACE, TARGET_SERVICE_NAME   the Service
 CURL_IMAGE         default $curl_image
@@ -114,7 +114,7 @@ say "$requests requests to $url, from $curl_image"
 if [ "$dry_run" = true ]; then
   manifest | kube -n "$target_namespace" create --dry-run=server -o yaml -f - >/dev/null || die "the API server refuses the Pod, see above"
   manifest
-  say "dry run, nothing was changed"
+  say "dry run, the script changed no object"
   exit
 fi
 remove() { kube -n "$target_namespace" delete pod "$pod" --ignore-not-found --wait=false >&2 || say "remedy: kubectl -n $target_namespace delete pod $pod"; }

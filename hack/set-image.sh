@@ -16,7 +16,7 @@ Sets the image of the daemon to IMAGE:TAG, in two places:
   cluster    the Deployment, if it is applied already; then the script waits for the
              rollout
 
-The script says which of them it changed. What has the image already stays as it is.
+The script says which of them it changed. A place that has the image stays as it is.
 For the toolbox give TAG-toolbox. An installation by Helm is upgraded by Helm instead,
 or its next upgrade takes the image back.
 
@@ -55,7 +55,7 @@ while [ $# -gt 0 ]; do
 done
 [ -n "$tag" ] || wrong_usage "which TAG?"
 [[ $tag =~ ^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$ ]] || wrong_usage "$tag is no tag of an image"
-[ "$tag" != latest ] || wrong_usage "latest says nothing; give a version"
+[ "$tag" != latest ] || wrong_usage "latest names no version; give a version"
 [[ $image =~ ^([A-Za-z0-9.-]+(:[0-9]+)?/)?[a-z0-9._/-]+$ ]] ||
   die "CONTROLLER_IMAGE=$image is no image without a tag" "remedy: export CONTROLLER_IMAGE=registry.example.com/edge/ionos-endpointslice-controller"
 [ -d "$folder" ] || die "there is no folder $folder" "remedy: --folder FOLDER, the one with the manifests"
@@ -121,7 +121,7 @@ look_at_manifest() {
 # set_in_cluster ARGUMENT... changes the Deployment.
 set_in_cluster() {
   kube -n "$controller_namespace" set image deployment "$controller_name" "$container=$reference" "$@" >&2 ||
-    die "the API server refuses the change, see above; nothing was changed" "remedy: kubectl auth can-i patch deployments -n $controller_namespace"
+    die "the API server refuses the change, see above; the image is unchanged" "remedy: kubectl auth can-i patch deployments -n $controller_namespace"
 }
 
 [ -n "$applied" ] || look_at_cluster
@@ -129,7 +129,7 @@ look_at_manifest
 say "$change"
 if [ "$dry_run" = true ]; then
   [ "$applied" = false ] || set_in_cluster --dry-run=server
-  say "dry run, nothing was changed"
+  say "dry run, the script changed no object and no file"
   exit
 fi
 [ "$applied" = false ] || set_in_cluster
@@ -137,7 +137,7 @@ if [ -n "$edited" ]; then
   printf '%s\n' "$edited" >"$manifest" || die "$manifest cannot be written, see above" "remedy: set the image there by hand"
 fi
 if [ "$applied" = false ]; then
-  say "next: replace what says REPLACE_ME in $folder, then hack/apply-order.sh $folder; a page that goes on in another way is right"
+  say "next: replace each REPLACE_ME in $folder, then hack/apply-order.sh $folder; if the page that you follow has other steps, follow the page"
   exit
 fi
 follow_rollout "$timeout"

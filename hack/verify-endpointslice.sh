@@ -12,8 +12,8 @@ Usage: hack/verify-endpointslice.sh
 Reads the Service and the EndpointSlices of its namespace, and checks without the
 daemon what the daemon promises: names, labels and owner of its slices; ports that
 are called as the Service calls them; addresses inside SECURED_SUBNET_CIDR, each
-once; conditions that are all there and make sense; no slice of anybody else for
-the same Service; at least one ready address. It changes nothing.
+once; conditions that are all there and make sense; no slice of another program
+for the same Service; at least one ready address. It changes no object.
 
 SECURED_SUBNET_CIDR    required
 TARGET_SERVICE_NAME    required
@@ -152,7 +152,7 @@ for item in slices["items"]:
     elif called:
         wrong.append(f"slice {item['metadata']['name']} has a name of the daemon, but its labels say Service {label(item, SERVICE) or 'none'}, managed by {label(item, MANAGER) or 'no program'}")
 check(ours, f"no slice for {title} is managed by {manager}: does the daemon run?")
-check(not ours or any(usable), "no endpoint is ready: the Service has nothing to send traffic to")
+check(not ours or any(usable), "no endpoint is ready: the Service has no endpoint to send traffic to")
 for text in wrong:
     print("wrong:", text)
 print(f"{ours} slices, " + ", ".join(f"{count.get(state, 0)} {state}" for state in STATES.values()))

@@ -139,7 +139,7 @@ def wrong(name: str, rule: str, remedy: str) -> Failure:
 
 
 def read_token(value: Mapping[str, str]) -> str:
-    """Return the token, read anew each time, so that a rotated one works at once."""
+    """Return the token, read again each time, so that a rotated one works at once."""
     name, token = "IONOS_TOKEN", value.get("IONOS_TOKEN", "")
     if not token:
         name = "IONOS_TOKEN_FILE"

@@ -8,10 +8,10 @@ usage() {
   cat <<'TXT'
 Usage: tools/build.sh [NAME...]
 
-Builds the named programs into .tools/bin of this repository and skips what is
-up to date. The versions stand in tools/*/go.mod; the source comes from the Go
-module proxy. Only Envoy, which is no Go program, is downloaded as a binary:
-tools/envoy/main.go pins its version and hash.
+Builds the named programs into .tools/bin of this repository and skips those
+that are up to date. The versions stand in tools/*/go.mod; the source comes from
+the Go module proxy. Only Envoy, which is no Go program, is downloaded as a
+binary: tools/envoy/main.go pins its version and hash.
 
 Programs  kube-apiserver kube-controller-manager etcd kubectl promtool
           helm3 helm4 helm-unittest helm-docs kube-score crd-gen

@@ -135,7 +135,7 @@ func mistakesOfTheNodes() []mistake {
 func allOutside(t *testing.T, w *world) {
 	got := w.checked("SECURED_SUBNET_CIDR=10.9.0.0/16")
 	wantCounts(t, got, map[string]int{"nodes-usable": 1, "nodes-node": 3})
-	if !strings.Contains(got.stdout, "none of 3 nodes has an address") {
+	if !strings.Contains(got.stdout, "3 nodes, but no address") {
 		t.Errorf("got no word of it in %s", got.stdout)
 	}
 }
@@ -148,7 +148,7 @@ func allSilent(t *testing.T, w *world) {
 	}
 	got := w.checked("HEALTH_CHECK_TIMEOUT=200ms")
 	wantCounts(t, got, map[string]int{"probes-none": 1, "probes-address": 3})
-	for _, says := range []string{"none of 3 endpoints passes", "security group", "NetworkPolicy"} {
+	for _, says := range []string{"3 endpoints, but no endpoint passes", "security group", "NetworkPolicy"} {
 		if !strings.Contains(got.stdout, says) {
 			t.Errorf("got no %q in %s", says, got.stdout)
 		}

@@ -44,7 +44,7 @@ func TestContract231CheckReadsTheRemoteServiceThatIsFollowed(t *testing.T) {
 		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"services"}, Verbs: []string{"list", "watch"}})
 	r.putPods(w.nodes[0].Name, w.nodes[1].Name)
 	before := len(w.cp.Audit())
-	if got := looked(); got.Result != "warn" || !strings.Contains(got.Message, fmt.Sprintf("port %d is none of its nodePorts, which are [30080]", port)) {
+	if got := looked(); got.Result != "warn" || !strings.Contains(got.Message, fmt.Sprintf("port %d is not one of its nodePorts, which are [30080]", port)) {
 		t.Errorf("got %+v, want the port that differs", got)
 	}
 	asked := 0

@@ -51,7 +51,7 @@ addressType: IPv4, endpoints: [{addresses: [10.0.0.1], conditions: {ready: false
 	dead := p.nodes[slices.IndexFunc(p.nodes, func(n node) bool { return n.IP == first })]
 	dead.backends[0].kill()
 	difference := "the conditions of " + dead.IP + " are"
-	if line := d.says("slice stored otherwise than it was sent"); !strings.Contains(fmt.Sprint(line["error"]), difference) || line["level"] != "ERROR" {
+	if line := d.says("the stored slice differs from the slice that was sent"); !strings.Contains(fmt.Sprint(line["error"]), difference) || line["level"] != "ERROR" {
 		t.Errorf("log: got %v, want %q", line, difference)
 	}
 	note := p.awaitEvent("StoredOtherwise", 2) // of both Services

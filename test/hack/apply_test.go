@@ -47,7 +47,7 @@ func write(t *testing.T, path, text string) {
 
 func appliesInOrder(t *testing.T, w *world) {
 	dir := w.manifests(t, edited...)
-	w.script("apply-order.sh", "--dry-run", dir).run(t).want(0, "cluster: context test, https://", "dry run, nothing was changed")
+	w.script("apply-order.sh", "--dry-run", dir).run(t).want(0, "cluster: context test, https://", "dry run, the script changed no object")
 	w.unchanged(t, "dry run")
 	w.script("apply-order.sh", "--timeout", "1", dir).run(t).want(1, "the rollout did not end within 1 s")
 	want := []string{
@@ -109,7 +109,7 @@ func (w *world) versions(t *testing.T) map[string]string {
 func refusesPlaceholders(t *testing.T, w *world) {
 	for i, name := range edited {
 		dir := w.manifests(t, slices.Delete(slices.Clone(edited), i, i+1)...)
-		w.script("apply-order.sh", dir).run(t).want(1, name+".example.yaml is to be edited first", "remedy: cp "+dir+"/"+name+".example.yaml "+dir+"/"+name+".yaml")
+		w.script("apply-order.sh", dir).run(t).want(1, name+".example.yaml has placeholders", "remedy: cp "+dir+"/"+name+".example.yaml "+dir+"/"+name+".yaml")
 		write(t, filepath.Join(dir, name+".yaml"), "# REPLACE_ME in a comment is none\nkind: ConfigMap\ndata: {a: REPLACE_ME}\n")
 		w.script("apply-order.sh", dir).run(t).want(1, name+".yaml still has a placeholder: 3:")
 	}

@@ -48,7 +48,7 @@ func sumsUpAnswers(t *testing.T, w *world) {
 		return w.script("run-maintenance-curl.sh", append([]string{"--requests", "3"}, args...)...).with(map[string]string{"KUBECTL_PATH": kubectl})
 	}
 
-	curl(good, "--dry-run").run(t).want(0, "kind: Pod", "http://web."+w.namespace+".svc:81/", "nothing was changed")
+	curl(good, "--dry-run").run(t).want(0, "kind: Pod", "http://web."+w.namespace+".svc:81/", "the script changed no object")
 	w.unchanged(t, "dry run")
 	curl(good, "--timeout", "1").run(t).want(1, "the Pod is Pending after 1 s", "remedy: ")
 	w.noPods(t)

@@ -21,7 +21,7 @@ func (w *world) setImage(folder string, args ...string) script {
 func setsTheImage(t *testing.T, w *world) {
 	none := t.TempDir()
 	w.deploy(t, "controller")
-	w.setImage(none, "--dry-run", "v1.2.3").run(t).want(0, "controller:v0 -> "+image+":v1.2.3", "nothing was changed")
+	w.setImage(none, "--dry-run", "v1.2.3").run(t).want(0, "controller:v0 -> "+image+":v1.2.3", "the script changed no object")
 	w.unchanged(t, "dry run")
 	w.setImage(none, "--timeout", "1", "v1.2.2").run(t).want(1, "the rollout did not end within 1 s", "rollout undo deployment "+controller)
 
@@ -94,7 +94,7 @@ func setsTheManifest(t *testing.T, w *world) {
 	folder, manifest := manifests(t, "")
 	example := filepath.Join(folder, "controller-deployment.example.yaml")
 	absent := "the Deployment " + w.namespace + "/" + controller + " is not in the cluster"
-	w.setImage(folder, "--dry-run", "v1.2.3").run(t).want(0, absent, "made from the example", "nothing was changed")
+	w.setImage(folder, "--dry-run", "v1.2.3").run(t).want(0, absent, "made from the example", "the script changed no object")
 	if _, err := os.Stat(manifest); err == nil {
 		t.Error("a dry run made the manifest")
 	}
@@ -175,7 +175,7 @@ func setsNoImage(t *testing.T, w *world) {
 func restarts(t *testing.T, w *world) {
 	w.deploy(t, "controller")
 	before := w.deployment(t)
-	w.script("restart-controller.sh", "--dry-run").run(t).want(0, "nothing was changed")
+	w.script("restart-controller.sh", "--dry-run").run(t).want(0, "the script changed no object")
 	w.unchanged(t, "dry run")
 	w.script("restart-controller.sh", "--timeout", "1").run(t).want(1, "the rollout did not end within 1 s", "remedy: hack/logs-controller.sh")
 	w.rollOut(t)

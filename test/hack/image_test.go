@@ -91,7 +91,7 @@ func TestBuildAndPushBuildsWhatItIsTold(t *testing.T) {
 			t.Errorf("%v: got the calls\n%s\nwant buildx build %s", test.args, got, test.want)
 		}
 		path, record = docker(t, "", 0)
-		builds(t, dir, path, append([]string{"--dry-run"}, test.args...)...).want(0, "docker buildx build", "nothing is built or pushed")
+		builds(t, dir, path, append([]string{"--dry-run"}, test.args...)...).want(0, "docker buildx build", "no image is built or pushed")
 		if got := recorded(t, record); got != "" {
 			t.Errorf("a dry run called docker: %s", got)
 		}

@@ -176,15 +176,15 @@ func replacesNothing(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 
-	call("--dry-run").run(t).want(0, "1 other endpoints are ready", "to do: cordon and drain", "nothing was changed")
-	call().run(t).want(1, "there is no terminal to ask at; nothing was changed", "remedy: --yes")
+	call("--dry-run").run(t).want(0, "1 other endpoints are ready", "to do: cordon and drain", "the script changed no object")
+	call().run(t).want(1, "there is no terminal; it changed no object", "remedy: --yes")
 	path, err := filepath.Abs(filepath.Join(root, "hack", "recreate-ionos-node.sh"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	asked := call()
 	asked.stdin = "no\n"
-	asked.execute(t, "script", "--quiet", "--return", "--command", "bash "+path+" "+node, "/dev/null").want(1, "Type yes to go on", "stopped; nothing was changed")
+	asked.execute(t, "script", "--quiet", "--return", "--command", "bash "+path+" "+node, "/dev/null").want(1, "Type yes to go on", "stopped; the script changed no object")
 
 	for name, test := range map[string]struct{ value, says string }{
 		"IONOS_TOKEN":             {"wrong", "refuses the token: status 401"},

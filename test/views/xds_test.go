@@ -90,7 +90,7 @@ func followedByXDS(t *testing.T, server *controlplane.ControlPlane) {
 	if err := stream.Send(&discoveryv3.DeltaDiscoveryRequest{TypeUrl: assignments, ResponseNonce: answer.GetNonce(), ErrorDetail: rejection}); err != nil {
 		t.Fatal(err)
 	}
-	d.explains(t, "rejected, so the client keeps the version before: no such zone")
+	d.explains(t, "rejected, so the client keeps the previous version: no such zone")
 	d.counts(t, `xds_pushes_total{protocol="envoy",type="EDS"} 3`, `xds_rejections_total{protocol="envoy",type="EDS"} 1`, "xds_streams_rejecting 1")
 }
 

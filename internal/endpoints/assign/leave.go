@@ -64,7 +64,7 @@ func (l *leave) one(key Key, t target, i int, out *Plan) PoolUse {
 	l.next(key, u, &told, out)
 	switch u.end {
 	case broken:
-		told.State, told.Message = Kept, "the document of its pool has a mistake, and no version before it is known: its endpoints stay published and checked, and no inventory of the pool is read; correct the document of the pool"
+		told.State, told.Message = Kept, "the document of its pool has a mistake, and no earlier version is known: its endpoints stay published and checked, and no inventory of the pool is read; correct the document of the pool"
 		return told
 	case vanished:
 		l.vanish(key, u, &told, out)

@@ -39,7 +39,7 @@ const (
 type daemon struct{ settings.Config }
 
 // errNoPort says that the daemon cannot be asked.
-var errNoPort = errors.New("ADMIN_ADDRESS has port 0, so only its log says where it listens")
+var errNoPort = errors.New("ADMIN_ADDRESS has port 0, so only the log of the daemon says where it listens")
 
 func (d daemon) services(ctx context.Context, s scope) (*report.Services, error) {
 	return pages(ctx, d, "/api/v1/services", s.query(), func(t *report.Services) (*[]report.ServiceStatus, int) { return &t.Services, t.Total })
@@ -134,7 +134,7 @@ func decode(text []byte, into any) error {
 		APIVersion string `json:"apiVersion"`
 	}
 	if err := json.Unmarshal(text, &form); err != nil || form.APIVersion != report.APIVersion {
-		return fmt.Errorf("the answer is not from a daemon of this version (apiVersion %q, want %q); where an update goes on, wait for its end", form.APIVersion, report.APIVersion)
+		return fmt.Errorf("the answer is not from a daemon of this version (apiVersion %q, want %q); if an update is under way, wait for its end", form.APIVersion, report.APIVersion)
 	}
 	return json.Unmarshal(text, into)
 }
@@ -223,7 +223,7 @@ func askLeaderFor(ctx context.Context, leader lease.State, by, path string, into
 	case err == nil, errors.As(err, &none):
 		return err
 	case leader.Address.Addr().IsLoopback():
-		return fmt.Errorf("ask the leader at %w. Only its own machine reaches that address; set METRICS_ADDRESS to one that the other replicas reach", err)
+		return fmt.Errorf("ask the leader at %w. Only the leader's own machine reaches that address; set METRICS_ADDRESS to an address that the other replicas reach", err)
 	}
 	return fmt.Errorf("ask the leader at %w", err)
 }

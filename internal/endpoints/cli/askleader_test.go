@@ -107,7 +107,7 @@ func TestContract217AnAnswerOfAnotherVersionIsNoOpinion(t *testing.T) {
 		one := cli.AskLeaderFor(t.Context(), leader, "pod-b", "/services/default/web", &report.Document{})
 		list := cli.AskLeaderFor(t.Context(), leader, "pod-b", "/services", &report.Services{})
 		for _, err := range []error{one, list} {
-			if err == nil || !strings.Contains(err.Error(), `want "v1"); where an update goes on, wait for its end`) {
+			if err == nil || !strings.Contains(err.Error(), `want "v1"); if an update is under way, wait for its end`) {
 				t.Errorf("%s: got %v, want that it has another version", answer, err)
 			}
 		}
@@ -168,7 +168,7 @@ func TestALeaderOnALoopbackAddressIsNamedWithTheRemedy(t *testing.T) {
 	address := server.Listener.Addr().String()
 	server.Close()
 	_, err := askedAs(t.Context(), address)
-	if err == nil || !strings.Contains(err.Error(), "nothing listens there. Only its own machine reaches that address; set METRICS_ADDRESS to one that the other replicas reach") {
+	if err == nil || !strings.Contains(err.Error(), "nothing listens there. Only the leader's own machine reaches that address; set METRICS_ADDRESS to an address that the other replicas reach") {
 		t.Errorf("got %v, want the remedy", err)
 	}
 }

@@ -31,10 +31,10 @@ func (p Program) checkCommand() *cobra.Command {
 		Short: "Check everything that has to be right before the daemon can work",
 		Long: "Checks the configuration, the documents, each pool (its source, its credentials, its nodes\n" +
 			"and their addresses, and each endpoint once), the local API server, the rights in each\n" +
-			"namespace, and each Service: the Service, its slices, other slices, and what keeps its\n" +
-			"clients from the endpoints. Makes at most 10 requests in a namespace, and says what it did\n" +
-			"not look at. Changes nothing.\n\n" +
-			"With --only, what an area needs is checked as well, and shown only if it failed:\n" +
+			"namespace, and each Service: the Service, its slices, other slices, and whether its clients\n" +
+			"can reach the endpoints. Makes at most 10 requests in a namespace, and names the parts that\n" +
+			"it skipped. Changes no object.\n\n" +
+			"With --only, areas that the named areas need are checked too, and shown only if they fail:\n" +
 			"--only probes reads the source. A wrong configuration is always reported.\n\n" +
 			"Exit status 1 if a check failed, 2 if the configuration is wrong.",
 		Example: "  ionos-endpointslice-controller check --short\n" +

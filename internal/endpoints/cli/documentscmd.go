@@ -88,9 +88,9 @@ func foundDocuments(ctx context.Context, c settings.Config) (string, error) {
 // showHelp explains config show.
 const showHelp = "Prints the effective values and where each comes from. Secrets are masked.\n\n" +
 	"With -o documents, prints the variables as an EndpointPool and an EndpointBinding\n" +
-	"that decide the same; what has no field is in comments. With DOCUMENTS_DIR, prints\n" +
-	"the documents with their defaults; those in the API server `kubectl get` prints. With\n" +
-	"DOCUMENTS_API=true, warns of each document that cannot move there."
+	"with the same effect, and in comments the variables without a field. With DOCUMENTS_DIR,\n" +
+	"prints the documents in files with their defaults; `kubectl get` prints those in the\n" +
+	"API server. With DOCUMENTS_API=true, warns of each document that cannot move there."
 
 // showDocuments prints the documents with their defaults, or those that decide what the
 // variables do.
@@ -319,7 +319,7 @@ func (b *parts) unwritten() string {
 	}
 	text := fmt.Sprintf("The status of %s cannot be written: %v", listed[0].Key, listed[0].Err)
 	if others := len(listed) - 1; others > 0 {
-		text += ". So it is with " + plural(others, "more object")
+		text += ". The same is true of " + plural(others, "more object")
 	}
 	return text
 }

@@ -25,7 +25,7 @@ func warnOfToken(ctx context.Context, log *slog.Logger, expiry func() (at time.T
 		return at, known && time.Until(at) < expiryNotice
 	}
 	warnOfExpiry(ctx, soon, func(at string) {
-		log.Warn("the IONOS token expires soon; write a new one to its file, it is used without a restart; where IONOS_TOKEN has it, set that and restart", "expires", at)
+		log.Warn("the IONOS token expires soon; write a new one to its file, it is used without a restart; if IONOS_TOKEN holds the token, set IONOS_TOKEN and restart", "expires", at)
 	})
 }
 

@@ -75,7 +75,7 @@ func (j judging) judgeSlices(done string) (Outcome, string) {
 			"Find out why every endpoint fails; until then they are published without a health check that passed.")
 	case v.Cause == guard.ProbesSilent:
 		return ChecksSilent, sentences("Endpoints that do not answer are kept: "+v.Message+".", done,
-			"Check the network between this machine and the endpoints, and run it again.")
+			"Check the network between this machine and the endpoints, and run the command again.")
 	case v.Cause == guard.NothingPasses:
 		return OnlyLeavingPass, sentences("Only endpoints that leave pass: "+v.Message+".", done, j.example(),
 			"Find out why the endpoints of the inventory do not pass.")
@@ -114,9 +114,9 @@ func failed(o Outcome, f *controller.AssessedFill) string {
 	case o == Conflict:
 		return fmt.Sprintf("another program writes the slice too: it changed before each of %d attempts; %s; find the program in the managedFields of the slice, stop it, and run again", controller.Tries, landed)
 	case len(f.Results) > 0:
-		return landed + "; run it again to write the rest"
+		return landed + "; run the command again to write the rest"
 	}
-	return landed + ", the slices are as they were"
+	return landed + ", the slices are unchanged"
 }
 
 // nothingReady says why no endpoint is ready although the guard kept none down.

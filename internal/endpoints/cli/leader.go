@@ -71,7 +71,7 @@ func (l *leadership) meet(c settings.Config, log *slog.Logger) {
 			}
 		},
 		HandOver: func(identity string) {
-			log.Warn("another replica reaches endpoints that this one does not reach, and all that it reaches: it gets the lease", "successor", identity)
+			log.Warn("another replica reaches all endpoints that this replica reaches, and more: the other replica gets the lease", "successor", identity)
 			l.elector.HandOver(identity)
 		},
 		HandedOver: func() time.Time { return l.elector.State().HandedOver },
@@ -193,6 +193,6 @@ func tellElection(log *slog.Logger, before, after lease.State) {
 	case after.LastErr != nil:
 		log.Warn("cannot read or write the lease, trying again", "error", after.LastErr)
 	case before.LastErr != nil:
-		log.Info("the lease answers again")
+		log.Info("the lease can be read and written again")
 	}
 }

@@ -94,7 +94,7 @@ func TestExplainSaysForEveryServiceWhy(t *testing.T) {
 	says(t, environ, "explain -A 10.0.0.11 --compute", 0, "10.0.0.11 is known to 2 of 3 Services, and published ready by 2.",
 		"NAMESPACE SERVICE POOL NODE ADDRESS STATE REASON MESSAGE", "shop both blue b1 10.0.0.11 ready Ready", "shop web blue b1 10.0.0.11 ready Ready")
 	says(t, environ, "explain -A g2 --compute", 1, "g2 is known to 2 of 3 Services, and published ready by 0.", "blog shop green g2 192.168.1.1 absent OutsideSubnet", "10.0.0.0/24")
-	says(t, environ, "explain -A 10.9.9.9 --compute", 1, "10.9.9.9 is unknown: no pool of 3 Services lists a node that is named so or has it as id or address.")
+	says(t, environ, "explain -A 10.9.9.9 --compute", 1, "10.9.9.9 is unknown: no pool of 3 Services lists a node with this name, id or address.")
 	says(t, environ, "explain -n shop 10.0.0.31 --compute", 0, "10.0.0.31 is known to 1 of 2 Services", "shop both green g1")
 	says(t, environ, "explain -n shop web b1 --compute", 0, "b1 is published ready.")
 	// Contract 117: blog/shop has an annotation for the pool and none for the check.

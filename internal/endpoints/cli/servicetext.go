@@ -160,7 +160,7 @@ func explainedText(e *report.Explanation, d *report.Document) string {
 	headline := e.Subject + " is not published ready."
 	switch {
 	case len(e.Services) == 0:
-		headline = fmt.Sprintf("%s is unknown: the source lists %s, and none is named so or has it as id or address.", e.Subject, plural(d.Stages.Nodes, "node"))
+		headline = fmt.Sprintf("%s is unknown: the source lists %s, and no node has this name, id or address.", e.Subject, plural(d.Stages.Nodes, "node"))
 		if near := nearest(d, e.Subject); near != "" {
 			headline += " Did you mean " + near + "?"
 		}
@@ -356,7 +356,7 @@ func explainedTable(e *report.Explanation, wide bool) string {
 	}
 	headline := fmt.Sprintf("%s is known to %d of %s, and published ready by %d.", e.Subject, len(e.Services), plural(e.Known, "Service"), e.ReadyIn())
 	if len(e.Services) == 0 {
-		headline = fmt.Sprintf("%s is unknown: no pool of %s lists a node that is named so or has it as id or address.", e.Subject, plural(e.Known, "Service"))
+		headline = fmt.Sprintf("%s is unknown: no pool of %s lists a node with this name, id or address.", e.Subject, plural(e.Known, "Service"))
 	}
 	return sheet(headline, headBanners(&e.Head), t)
 }

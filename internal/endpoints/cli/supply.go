@@ -268,7 +268,7 @@ func newSource(document *v1alpha1.EndpointPool, a access, m *metrics.Metrics) (o
 	case from.IONOS != nil:
 		return newIONOS(document, a, m)
 	default:
-		err = fmt.Errorf("not read: the document of pool %s has a mistake, and no version before it is known; correct the document", document.Name)
+		err = fmt.Errorf("not read: the document of pool %s has a mistake, and no earlier version is known; correct the document", document.Name)
 	}
 	if err != nil {
 		return origin{}, err

@@ -89,10 +89,10 @@ func (a *audience) tell(key assign.Group, notices []explain.Notice, now time.Tim
 // its credentials, and they have the log.
 func noteOf(pool string, names naming.Names, notice explain.Notice) string {
 	if notice.Reason == explain.SourceUnavailable {
-		return fmt.Sprintf("pool %s: its source cannot be read, the log of the controller says why; endpoints stay as they are and follow their health checks", pool)
+		return fmt.Sprintf("pool %s: its source cannot be read, the log of the controller says why; endpoints stay published, and health checks go on", pool)
 	}
 	if notice.Reason == explain.PlacementUnavailable {
-		return fmt.Sprintf("pool %s: where the Pods of the remote Service are cannot be read, the log of the controller says why; endpoints stay as they are and follow their health checks", pool)
+		return fmt.Sprintf("pool %s: the nodes of the remote Service's Pods cannot be read, the log of the controller says why; endpoints stay published, and health checks go on", pool)
 	}
 	return fmt.Sprintf("pool %s: %s", pool, names.Of(notice.Note))
 }

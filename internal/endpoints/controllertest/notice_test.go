@@ -160,13 +160,13 @@ func TestAFailingSourceIsAnnouncedOnceWhateverItsErrors(t *testing.T) {
 			w.set(func() { w.readErr = fmt.Errorf("boom %d", i/2) })
 			during(10 * time.Minute)
 		}
-		e.want(t, "SourceUnavailable: boom 0; endpoints stay as they are and follow their health checks")
+		e.want(t, "SourceUnavailable: boom 0; endpoints stay published, and health checks go on")
 		w.set(func() { w.readErr = nil })
 		during(10 * time.Minute)
 		e.want(t, "SourceRecovered: 3 nodes read")
 		w.set(func() { w.readErr = errors.New("boom") })
 		during(10 * time.Minute)
-		e.want(t, "SourceUnavailable: boom; endpoints stay as they are and follow their health checks")
+		e.want(t, "SourceUnavailable: boom; endpoints stay published, and health checks go on")
 	})
 }
 

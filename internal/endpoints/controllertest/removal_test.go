@@ -90,7 +90,7 @@ func TestContract13NothingIsThreatenedWhileAllKeptEndpointsPass(t *testing.T) {
 				t.Fatalf("got %+v and %v, want nothing threatened and nothing taken away", v.Removal, v.Accepted)
 			}
 		}
-		if message := status().Message; !strings.Contains(message, "will not be removed while health checks pass. One that is down at ") || !strings.Contains(message, "delete its EndpointSlices") {
+		if message := status().Message; !strings.Contains(message, "will not be removed while health checks pass. An endpoint that is down at ") || !strings.Contains(message, "delete its EndpointSlices") {
 			t.Errorf("got %q, want what will happen, and what to do where all nodes are really gone", message)
 		}
 		wantMembers(t, w, ip(11)+" ready", ip(12)+" ready", ip(13)+" ready")

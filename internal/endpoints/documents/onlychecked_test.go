@@ -24,7 +24,7 @@ spec:
 `
 
 // Contract 116: what is sound in a pool with a mistake says how its endpoints are checked
-// where no version before it is known. Where the check itself has the mistake, nothing is
+// where no earlier version is known. Where the check itself has the mistake, nothing is
 // checked: an easier one would bring back what fails the right one.
 func TestContract116APoolWithAMistakeIsStillChecked(t *testing.T) {
 	t.Parallel()

@@ -140,7 +140,7 @@ func (s *Story) recovered(r pool.Recovered) {
 func (s *Story) read(before pool.Sourced, r pool.Attempt) {
 	switch {
 	case r.Err != nil && before.LastErr == nil:
-		s.announce(Notice{Reason: SourceUnavailable, Note: r.Err.Error() + "; endpoints stay as they are and follow their health checks"})
+		s.announce(Notice{Reason: SourceUnavailable, Note: r.Err.Error() + "; endpoints stay published, and health checks go on"})
 	case r.Err == nil && before.LastErr != nil:
 		s.announce(Notice{Reason: SourceRecovered, Note: fmt.Sprintf("%d nodes read", len(r.Nodes))})
 	}
@@ -335,7 +335,7 @@ func Placement(o *pool.Outcome) guard.Placement {
 	told := o.Verdict.Placement
 	if p := o.Placed; p.LastErr != nil && (o.Settled || !p.LastSuccess.IsZero()) {
 		told.Reason, told.Since = inventory.Reason(PlacementUnavailable), p.LastSuccess
-		told.Message = p.LastErr.Error() + "; endpoints stay as they are and follow their health checks"
+		told.Message = p.LastErr.Error() + "; endpoints stay published, and health checks go on"
 	}
 	return told
 }
@@ -344,7 +344,7 @@ func Placement(o *pool.Outcome) guard.Placement {
 // that is over.
 func (p *Pool) tellPlacement(o pool.Outcome, s *Story) {
 	if o.Placed.EveryNode && !p.everyNode {
-		s.say(Info, "the remote Service forwards from every node, so it makes no difference where its Pods are")
+		s.say(Info, "the remote Service forwards from every node, so the nodes of its Pods make no difference")
 	}
 	p.everyNode = o.Placed.EveryNode
 	told := Placement(&o)
@@ -354,7 +354,7 @@ func (p *Pool) tellPlacement(o pool.Outcome, s *Story) {
 	}
 	p.placement = reason
 	if reason == "" {
-		s.announce(Notice{Reason: PlacementRecovered, Note: "where the Pods of the remote Service are decides again which endpoints join and leave"})
+		s.announce(Notice{Reason: PlacementRecovered, Note: "the remote Service decides again which endpoints join and leave"})
 		s.say(Info, "the placement of the remote Service counts again", "nodes", told.Named)
 		return
 	}

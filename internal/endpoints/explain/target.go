@@ -80,7 +80,7 @@ func (s *Story) written(results []writer.Result, state publish.State, before map
 		case r.Err == nil:
 			s.say(Info, "slice written", wrote(r.Write)...)
 		case errors.Is(r.Err, publish.ErrStoredOtherwise):
-			s.say(Error, "slice stored otherwise than it was sent", append(wrote(r.Write), "error", r.Err)...)
+			s.say(Error, "the stored slice differs from the slice that was sent", append(wrote(r.Write), "error", r.Err)...)
 			if note := r.Err.Error(); otherwise[name] != note {
 				if otherwise == nil {
 					otherwise = make(map[string]string)

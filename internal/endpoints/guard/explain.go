@@ -56,7 +56,7 @@ func (r *row) explainUnchecked(d *inventory.Decision, w *world) {
 		d.Reason = inventory.ProbePending
 	}
 	since := r.streak.TroubleSince.UTC().Format(time.DateTime + " UTC")
-	d.Message = fmt.Sprintf("not checked since %s, longer than HEALTH_CHECK_FALL=%d intervals of %s: %s; as it was before: %s", since, w.policy.Fall, w.policy.Interval, r.streak.Trouble, d.Message)
+	d.Message = fmt.Sprintf("not checked since %s, longer than HEALTH_CHECK_FALL=%d intervals of %s: %s; before that: %s", since, w.policy.Fall, w.policy.Interval, r.streak.Trouble, d.Message)
 }
 
 // explainReady says why the address is published ready. The usual case costs no
@@ -69,7 +69,7 @@ func (r *row) explainReady(p *pool, w *world) (inventory.Reason, string) {
 	case r.condition != passing && w.nonePassed:
 		return inventory.ReadyFailOpen, joinText(last, ": ", "ready because no health check has passed since the start (HEALTH_CHECK_FAIL_OPEN=true)")
 	case r.waits:
-		return inventory.ReadyFailing, joinText(last, ": ", "ready as before, until each endpoint has been checked once")
+		return inventory.ReadyFailing, joinText(last, ": ", "stays ready until each endpoint has been checked once")
 	case r.was.standing == unplaced && w.placing.spares:
 		return w.placing.reason(), joinText("kept, though "+r.leaves()+": "+w.placing.why(w.policy), "; ", last)
 	case r.kept() && r.was.announced:
@@ -83,7 +83,7 @@ func (r *row) explainReady(p *pool, w *world) (inventory.Reason, string) {
 	case r.protected(w):
 		return inventory.ReadyHeld, joinText(last, "; ", w.silence)
 	case r.condition == unknown:
-		return inventory.ProbePending, r.explainPending("ready as before")
+		return inventory.ProbePending, r.explainPending("stays ready")
 	case r.condition == belowFall:
 		return inventory.ReadyFailing, joinText(last, ", ", fmt.Sprintf("failure %d of HEALTH_CHECK_FALL=%d in a row: still ready", r.fails(), w.policy.Fall))
 	case r.condition == uncounted:
@@ -147,11 +147,11 @@ func (r *row) explainDraining(p *pool, w *world) string {
 		if r.was.announced {
 			return r.explainKept(p) + "; draining, and not removed while it passes"
 		}
-		return r.explainKept(p) + "; draining as before"
+		return r.explainKept(p) + "; stays draining"
 	case unread:
 		return r.leaves()
 	case present:
-		return "listed again: draining as before, until a health check counts"
+		return "listed again: stays draining until a health check counts"
 	case unplaced:
 		if w.placing.spares {
 			return r.leaves() + "; draining, and not removed while it passes: " + w.placing.why(w.policy)
@@ -175,13 +175,13 @@ func (r *row) explainFailing(w *world) (inventory.Reason, string) {
 	case r.condition == unknown && r.next == inventory.Absent:
 		return inventory.ProbePending, r.explainPending("published on its first pass")
 	case r.condition == unknown:
-		return inventory.ProbePending, r.explainPending("down as before")
+		return inventory.ProbePending, r.explainPending("stays down")
 	case r.streak.Passes > 0:
 		return inventory.ProbePending, joinText(last.Message, ", ", fmt.Sprintf("pass %d of HEALTH_CHECK_RISE=%d in a row: still down", r.streak.Passes, w.policy.Rise))
 	case r.next == inventory.Absent:
 		return last.Reason, joinText(last.Message, ", ", counted(r.streak.Fails, "time", "times")+" in a row: published on its first pass")
 	case r.condition != failing:
-		return last.Reason, joinText(last.Message, ", ", "down before: "+until+r.explainRemoval(w))
+		return last.Reason, joinText(last.Message, ", ", "stays down: "+until+r.explainRemoval(w))
 	}
 	return last.Reason, joinText(last.Message, ", ", fmt.Sprintf("at least HEALTH_CHECK_FALL=%d times in a row: %s%s", w.policy.Fall, until, r.explainRemoval(w)))
 }

@@ -18,11 +18,11 @@ func mode(p pool, rows []row, w *world, outcome acceptance) (Mode, Cause, string
 	case w.failOpen:
 		return FailOpen, NothingPasses, fmt.Sprintf("no endpoint passes its health check: all are published ready (HEALTH_CHECK_FAIL_OPEN=true) until one passes HEALTH_CHECK_RISE=%d times in a row. %s", w.policy.Rise, checkBackends)
 	case w.nonePassed:
-		return FailOpen, NothingPasses, "no health check has passed since the start: endpoints stay as they were published before (HEALTH_CHECK_FAIL_OPEN=true). " + checkBackends
+		return FailOpen, NothingPasses, "no health check has passed since the start: endpoints keep their published state (HEALTH_CHECK_FAIL_OPEN=true). " + checkBackends
 	case outcome.kept > 0:
 		return Hold, p.cause, explainRejection(p, w, outcome)
 	case w.drainingShown:
-		return Hold, NothingPasses, fmt.Sprintf("no endpoint of the inventory passes its health check: leaving ones that pass are published ready until one of the inventory passes HEALTH_CHECK_RISE=%d times in a row. %s", w.policy.Rise, checkBackends)
+		return Hold, NothingPasses, fmt.Sprintf("no endpoint of the inventory passes its health check: endpoints that leave and pass are published ready until an endpoint of the inventory passes HEALTH_CHECK_RISE=%d times in a row. %s", w.policy.Rise, checkBackends)
 	case some(rows, func(r *row) bool { return r.protected(w) }):
 		return Hold, ProbesSilent, w.silence + ". Check the network of this daemon."
 	}
@@ -48,7 +48,7 @@ func explainRejection(p pool, w *world, a acceptance) string {
 	case w.policy.Threshold == 0:
 		fmt.Fprintf(&text, "The %s will not be removed. ", left)
 	case gone == 0:
-		fmt.Fprintf(&text, "The %s will not be removed while health checks pass. One that is down at %s will be. ", left, counted(w.policy.Threshold, "such inventory", "such inventories in a row"))
+		fmt.Fprintf(&text, "The %s will not be removed while health checks pass. An endpoint that is down at %s will be removed. ", left, counted(w.policy.Threshold, "such inventory", "such inventories in a row"))
 	case gone == a.kept:
 		fmt.Fprintf(&text, "The %s will be removed %s unless the source recovers. ", left, a.when(w))
 	default:
@@ -76,7 +76,7 @@ func remedy(cause Cause, lasts bool) string {
 	case !lasts:
 		return "Check the source."
 	case cause == TooManyRemovals:
-		return "Check the source. If these nodes are really gone, stop what still answers on them, or raise MAX_REMOVAL_PERCENT."
+		return "Check the source. If these nodes are really gone, stop the workload that still answers on them, or raise MAX_REMOVAL_PERCENT."
 	}
 	return "Check the source. If all nodes are really gone, stop this program, delete its EndpointSlices, and start it again."
 }
@@ -96,7 +96,7 @@ func (a acceptance) message(w *world) string {
 	case a.forbidden == len(a.addresses):
 		why = ", not allowed by SECURED_SUBNET_CIDR"
 	case a.dead == 0:
-		why = ", and as many new ones pass their health checks"
+		why = ", and as many new endpoints pass their health checks"
 	}
 	return fmt.Sprintf("%s in a row left out %s%s: removing %s", counted(w.policy.Threshold, "rejected inventory", "rejected inventories"), counted(len(a.addresses), "endpoint", "endpoints"), why, listed(a.addresses))
 }

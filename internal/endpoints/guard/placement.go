@@ -249,9 +249,9 @@ func (p placing) why(policy Policy) string {
 	case n == 0:
 		return "the remote Service has no ready Pod"
 	case !p.usable:
-		return fmt.Sprintf("the remote Service has ready Pods on %s, but none of these is in the inventory and eligible", counted(n, "node", "nodes"))
+		return fmt.Sprintf("the remote Service has ready Pods on %s, but on no eligible node of the inventory", counted(n, "node", "nodes"))
 	}
-	return fmt.Sprintf("the remote Service has ready Pods on %s, and had them on %d before: MAX_REMOVAL_PERCENT=%d does not allow that within DRAIN_PERIOD=%s", counted(n, "node", "nodes"), p.most(), policy.MaxRemovalPercent, policy.DrainPeriod)
+	return fmt.Sprintf("the remote Service has ready Pods on %s instead of %d: MAX_REMOVAL_PERCENT=%d does not allow that within DRAIN_PERIOD=%s", counted(n, "node", "nodes"), p.most(), policy.MaxRemovalPercent, policy.DrainPeriod)
 }
 
 // tell returns what there is to tell after a decision, and when time alone will change the
@@ -267,7 +267,7 @@ func (p placing) tell(serve bool, now time.Time, policy Policy) (told Placement,
 		told.Message = p.why(policy) + ". Endpoints without a Pod stay published while they pass their health checks. Check the Service, its selector and its Pods in the remote cluster."
 	case p.rejected.IsZero() && !p.incomplete.IsZero() && !p.spares:
 		told.Reason, told.Since = inventory.UnknownNode, p.incomplete
-		told.Message = p.why(policy) + ". No traffic goes to it. Check that the source lists every node of the remote cluster."
+		told.Message = p.why(policy) + ". No traffic goes to this node. Check that the source lists every node of the remote cluster."
 	}
 	times := []time.Time{p.rejected.Add(toldAfter), p.incomplete.Add(incompleteFor)}
 	if !p.rejected.IsZero() {

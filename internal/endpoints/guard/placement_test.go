@@ -282,7 +282,7 @@ func TestContract235AScaleDownIsRejectedAndTellsNothing(t *testing.T) {
 	s.during(10 * time.Second)
 	s.rollout("a b")
 	s.want(ready(letters(10)))
-	s.wantReason("c", inventory.PlacementRejected, "no ready Pod is on node node-c", "on 2 nodes, and had them on 10", "MAX_REMOVAL_PERCENT=50")
+	s.wantReason("c", inventory.PlacementRejected, "no ready Pod is on node node-c", "on 2 nodes instead of 10", "MAX_REMOVAL_PERCENT=50")
 	s.during(7 * time.Second)
 	if got := s.states(); !strings.HasPrefix(got, "a=ready b=ready c=down") || strings.Count(got, "ready") != 2 {
 		t.Errorf("got %s, want the eight down after FALL failures", got)
@@ -327,7 +327,7 @@ func TestContract235RejectedAndIncompletePlacementsTakeNothingAway(t *testing.T)
 	}{
 		"no Pod named":     {"", true, []string{"has no ready Pod"}},
 		"no Service":       {"", false, []string{"does not exist"}},
-		"one of ten named": {"a", true, []string{"on 1 node, and had them on 10", "MAX_REMOVAL_PERCENT=50"}},
+		"one of ten named": {"a", true, []string{"on 1 node instead of 10", "MAX_REMOVAL_PERCENT=50"}},
 		"strangers named":  {"x y z", true, []string{"on 3 nodes", "in the inventory"}},
 	}
 	for name, test := range tests {
@@ -372,7 +372,7 @@ func TestContract235ARejectedPlacementIsNotTrustedForBeingRepeated(t *testing.T)
 	s.place("a b c d")
 	s.during(2 * time.Minute)
 	s.want(ready(letters(10)))
-	s.wantTold(inventory.PlacementRejected, "on 4 nodes, and had them on 10")
+	s.wantTold(inventory.PlacementRejected, "on 4 nodes instead of 10")
 	s.place("a b c d e")
 	s.during(40 * time.Second)
 	s.want(ready(letters(5)))

@@ -85,7 +85,7 @@ func (n count) reject(p pool, read Inventory, f family, policy Policy) (Cause, s
 	case n.taken*100 > max(100, policy.MaxRemovalPercent*n.serving):
 		return TooManyRemovals, fmt.Sprintf("the inventory would take away %d of %d %s endpoints, more than MAX_REMOVAL_PERCENT=%d allows at a time", n.taken, n.serving, f, policy.MaxRemovalPercent)
 	case !stays:
-		return NothingStays, fmt.Sprintf("all %d %s nodes of the inventory are announced to leave, and none of %d endpoints would stay", len(p.candidates), f, n.members)
+		return NothingStays, fmt.Sprintf("all %d %s nodes of the inventory are announced to leave, so all %d endpoints would leave", len(p.candidates), f, n.members)
 	}
 	if addr, found := duplicate(read); found && n.taken > 0 {
 		return ContradictoryRead, fmt.Sprintf("the inventory gives %s to two nodes and would take away %d of %d %s endpoints", addr, n.taken, n.serving, f)

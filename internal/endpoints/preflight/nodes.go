@@ -40,7 +40,7 @@ func judgeUsable(nodes, usable int) Check {
 	case nodes == 0:
 		return NodesUsable.fail(subject, "the source lists no node").remedied("check the settings of the source: its selector, file, command, cluster or data centre")
 	case usable == 0:
-		return NodesUsable.fail(subject, "none of %s has an address that may be published", plural(nodes, "node"))
+		return NodesUsable.fail(subject, "%s, but no address that may be published", plural(nodes, "node"))
 	}
 	return NodesUsable.ok(subject, "%d of %s", usable, plural(nodes, "node"))
 }

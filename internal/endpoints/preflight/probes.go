@@ -38,10 +38,10 @@ func judgeProbe(c inventory.Candidate, r inventory.Result) Check {
 
 // nonePasses tells a closed network from endpoints that do not listen.
 func nonePasses(candidates int, outcomes map[inventory.Outcome]int) Check {
-	none := ProbesNone.fail("all endpoints", "none of %s passes", plural(candidates, "endpoint"))
+	none := ProbesNone.fail("all endpoints", "%s, but no endpoint passes", plural(candidates, "endpoint"))
 	switch candidates {
 	case outcomes[inventory.Silent]:
-		none.Message += ", and none answers at all: the way from this machine to the private network is closed, or the wrong network is configured"
+		none.Message += ", and no endpoint answers at all: the way from this machine to the private network is closed, or the wrong network is configured"
 		none.Remedy = "check the security group or firewall of the nodes, the NetworkPolicy of this Pod, and the routes between the two private networks"
 	case outcomes[inventory.Refused]:
 		none.Message += ", and all refuse: the network is open, but the workload does not answer as expected"

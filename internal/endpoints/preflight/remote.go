@@ -61,20 +61,20 @@ func judgePlaced(u assign.Use, is Placed, nodes []inventory.Node) (checks []Chec
 	case is.Err != nil:
 		return []Check{split(NodesRemote, Fail, subject, "", is.Err.Error())}
 	case !is.Found:
-		return []Check{NodesRemote.fail(subject, "there is none, so no endpoint joins").remedied("create it, or correct REMOTE_SERVICE")}
+		return []Check{NodesRemote.fail(subject, "the Service does not exist, so no endpoint joins").remedied("create it, or correct REMOTE_SERVICE")}
 	}
 	for _, port := range u.Ports {
 		if len(is.NodePorts) == 0 || slices.Contains(is.NodePorts, port.Number) {
 			continue
 		}
-		c := NodesRemote.warn(subject, "port %d is none of its nodePorts, which are %d", port.Number, is.NodePorts).remedied("correct TARGET_PORT, unless it is the hostPort of its Pods")
+		c := NodesRemote.warn(subject, "port %d is not one of its nodePorts, which are %d", port.Number, is.NodePorts).remedied("correct TARGET_PORT, unless it is the hostPort of its Pods")
 		if owner := is.Owner(port.Number); owner != "" {
 			c.Result, c.Message = Fail, c.Message+"; Service "+owner+" of the namespace has it"
 		}
 		checks = append(checks, c)
 	}
 	if is.EveryNode(u.Check.Port) {
-		return append(checks, NodesRemote.warn(subject, "has externalTrafficPolicy Cluster: each node forwards to its Pods, so it has no effect that it is followed").remedied("remove REMOTE_SERVICE, or set externalTrafficPolicy: Local"))
+		return append(checks, NodesRemote.warn(subject, "has externalTrafficPolicy Cluster: each node forwards to its Pods, so following the Service has no effect").remedied("remove REMOTE_SERVICE, or set externalTrafficPolicy: Local"))
 	}
 	unknown := slices.DeleteFunc(slices.Clone(is.Ready), func(name string) bool {
 		return slices.ContainsFunc(nodes, func(n inventory.Node) bool { return n.Name == name })

@@ -36,11 +36,11 @@ func TestContract231CheckLooksAtEachRemoteServiceThatIsFollowed(t *testing.T) {
 		"it is not there": {local(func(p *inventory.Placement) { *p = inventory.Placement{} }),
 			[]string{"fail nodes-remote-service", skipped, skipped, skipped}, "there is none"},
 		"policy Cluster": {local(func(p *inventory.Placement) { p.Local = false }),
-			[]string{"warn nodes-remote-service", checked, checked}, "it has no effect that it is followed"},
+			[]string{"warn nodes-remote-service", checked, checked}, "following the Service has no effect"},
 		"hostPort": {local(func(p *inventory.Placement) { p.Local, p.NodePorts = false, nil }),
 			[]string{"ok nodes-remote-service", checked, skipped}, "has ready Pods on 1 node"},
 		"another Service has the nodePort": {local(func(p *inventory.Placement) { p.NodePorts = []uint16{30081} }),
-			[]string{"fail nodes-remote-service", checked, skipped}, "port 8080 is none of its nodePorts, which are [30081]; Service other of the namespace has it"},
+			[]string{"fail nodes-remote-service", checked, skipped}, "port 8080 is not one of its nodePorts, which are [30081]; Service other of the namespace has it"},
 		"no ready Pod": {local(func(p *inventory.Placement) { p.Ready = nil }),
 			[]string{"warn nodes-remote-service", skipped, skipped, skipped}, "no ready Pod on any node"},
 		"a node that the inventory does not list": {local(func(p *inventory.Placement) { p.Ready = []string{"node-1", "node-9"} }),
@@ -57,7 +57,7 @@ func TestContract231CheckLooksAtEachRemoteServiceThatIsFollowed(t *testing.T) {
 	want(t, followed(t, preflight.Placed{}), "fail nodes-remote-service", skipped, skipped, skipped) // without a way
 	is := local(func(p *inventory.Placement) { p.NodePorts = []uint16{30081} })
 	is.Owner = func(uint16) string { return "" }
-	if got := followed(t, is)[0]; got.Result != preflight.Warn || !strings.Contains(got.Message, "port 8080 is none of its nodePorts") {
+	if got := followed(t, is)[0]; got.Result != preflight.Warn || !strings.Contains(got.Message, "port 8080 is not one of its nodePorts") {
 		t.Errorf("got %+v, want a warning: it may be a hostPort", got)
 	}
 }

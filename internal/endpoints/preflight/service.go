@@ -40,7 +40,7 @@ func (l *look) judgeServices() []Check {
 		checks = append(checks, about(t.Key.String(), several, l.judgeTarget(t))...)
 	}
 	if len(l.plan.Targets)+len(l.plan.Refusals) == 0 {
-		checks = append(checks, ServiceValid.skip("Services", "none of these Services asks for endpoints by a binding or an annotation"))
+		checks = append(checks, ServiceValid.skip("Services", "no binding and no annotation of these Services asks for endpoints"))
 	}
 	if l.Namespace != "" || l.Service != "" {
 		checks = append(checks, ServiceValid.skip("other Services", "not looked at, because of --namespace and --service"))

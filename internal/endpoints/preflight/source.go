@@ -40,7 +40,7 @@ func judgeCredential(id ID, expiry kube.Expiry, now time.Time) Check {
 	case expiry.Credential == kube.Plugin:
 		return id.skip(subject, "an exec plugin provides it, and renews it when it expires")
 	case !expiry.Known():
-		return id.skip(subject, "there is none, or it does not say when it expires")
+		return id.skip(subject, "there is no credential, or it does not say when it expires")
 	case !now.Before(expiry.Ends):
 		return id.fail(subject, "the %s expired at %s", expiry.Credential, date)
 	case expiry.Soon(now):

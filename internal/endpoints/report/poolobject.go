@@ -52,7 +52,7 @@ func (s *survey) sourceReady(c *objectConditions, status *v1alpha1.EndpointPoolS
 	newest := p.newest()
 	switch {
 	case sourceKind(p.document) == "":
-		c.add(kind, metav1.ConditionUnknown, v1alpha1.ReasonNotRead, "the document has a mistake and no version before it is known, so the source is not read; endpoints stay as they are and follow their health checks")
+		c.add(kind, metav1.ConditionUnknown, v1alpha1.ReasonNotRead, "the document has a mistake and no earlier version is known, so the source is not read; endpoints stay published, and health checks go on")
 		return false
 	case len(p.groups) == 0:
 		c.add(kind, metav1.ConditionUnknown, v1alpha1.ReasonNotRead, "no Service uses the pool, so its source is not read")
@@ -63,7 +63,7 @@ func (s *survey) sourceReady(c *objectConditions, status *v1alpha1.EndpointPoolS
 	}
 	status.Nodes = int32(newest.Source.Nodes)
 	err := newest.Source.LastErr
-	const stay = "the log of the controller says why; endpoints stay as they are and follow their health checks"
+	const stay = "the log of the controller says why; endpoints stay published, and health checks go on"
 	unplaced := slices.ContainsFunc(p.groups, func(g *surveyedGroup) bool {
 		return g.State != nil && explain.Placement(&g.State.Outcome).Reason == inventory.Reason(explain.PlacementUnavailable)
 	})

@@ -176,7 +176,7 @@ func (s *survey) pool(name string) PoolStatus {
 		Services: p.targets, Groups: make([]GroupStatus, 0, len(p.groups)),
 	}
 	if e := s.unusable(name); e != nil {
-		status.Problem = "its document has a mistake, and no version before it is known"
+		status.Problem = "its document has a mistake, and no earlier version is known"
 		if len(e.Mistakes) > 0 {
 			status.Problem += ": " + e.Mistakes[0].Error()
 		}

@@ -40,7 +40,7 @@ func (p Program) bootstrapCommand() *cobra.Command {
 	flags.StringVar(&b.server, "server", "127.0.0.1:18000", "HOST:PORT of XDS_ADDRESS as the Envoys reach it")
 	flags.StringVar(&b.of.Node, "node", "", "name of the Envoy; leave it out where Envoy is given --service-node")
 	flags.StringVar(&b.admin, "admin", "127.0.0.1:9901", "IP address and port of the admin page of the Envoys")
-	flags.StringVar(&b.health, "health", "", "IP address and port of /ready and /stats/prometheus of the Envoys for others; nowhere without it")
+	flags.StringVar(&b.health, "health", "", "IP address and port of /ready and /stats/prometheus of the Envoys, for other machines; without it there is no such port")
 	flags.StringVar(&b.of.CertificateFolder, "certificates", "", "folder with tls.crt, tls.key and ca.crt, as the Envoys see it")
 	flags.StringToStringVar(&b.certificates, "listener-certificate", nil, "NAME=FOLDER of a certificate of listeners, tls.crt and tls.key, as the Envoys see it; may be repeated")
 	flags.IntVar(&b.of.MaxConnections, "max-connections", mostConnections, "connections of clients that one Envoy has at a time; more are closed at once; 0 is no bound")

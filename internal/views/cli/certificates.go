@@ -24,7 +24,7 @@ func (p Program) certificatesCommand() *cobra.Command {
 		Use:   "certificates",
 		Short: "Make and renew the certificates of the server and of fleets, as Secrets",
 		Long: "Makes an authority, the certificate of `serve` and one for each fleet, as Secrets, and renews\n" +
-			"what is due: run it every hour. It changes no Secret that it has not made. The programs\n" +
+			"those that are due: run it every hour. It changes only Secrets that it made. The programs\n" +
 			"and the Envoys read a renewed one without a restart. A new authority is trusted for a day\n" +
 			"before it signs.",
 		Args: cobra.NoArgs,

@@ -20,9 +20,9 @@ func (p Program) drainCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "drain",
 		Short: "Let the Envoy of this Pod finish what it has begun, before Kubernetes ends it",
-		Long: "Tells Envoy that it ends, by its admin page, and returns when nothing is active in it.\n" +
-			"The Pods of a fleet run it as preStop. With --install it copies itself into a folder\n" +
-			"instead, for a container whose image does not have it.",
+		Long: "Tells Envoy by its admin page to end, and returns when no request and no connection is\n" +
+			"active. The Pods of a fleet run this command as preStop. With --install the program only\n" +
+			"copies itself into a folder, for a container whose image lacks it.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if folder != "" {
@@ -41,7 +41,7 @@ func (p Program) drainCommand() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&admin, "admin", "127.0.0.1:9901", "IP address and port of the admin page of the Envoy")
 	cmd.Flags().DurationVar(&o.Timeout, "timeout", o.Timeout, "end after this time, whatever is active")
-	cmd.Flags().DurationVar(&o.Least, "least", o.Least, "go on for so long at the least: no load balancer and no kube-proxy may send new connections after it")
+	cmd.Flags().DurationVar(&o.Least, "least", o.Least, "go on for at least this time: longer than load balancers and kube-proxy send new connections")
 	cmd.Flags().DurationVar(&o.Quiet, "quiet", o.Quiet, "where connections stay open: end after this time without a request")
 	cmd.Flags().StringVar(&folder, "install", "", "copy this program into this folder, and drain nothing")
 	cmd.Flags().StringVar(&file, "await", "", "with --install: wait until this file is there")

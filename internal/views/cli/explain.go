@@ -25,11 +25,11 @@ func (p Program) explainCommand() *cobra.Command {
 	var client string
 	cmd := &cobra.Command{
 		Use:   "explain ADDRESS",
-		Short: "Say of an address behind which Services it stands, in which state, and why; exit status 1 if nowhere",
+		Short: "Say behind which Services an address stands, in which state, and why; exit status 1 if there is none",
 		Long: "Looks through all EndpointSlices of a namespace (-n) or of all (-A, the default) for\n" +
-			"the address, and says for each slice that lists it what follows, and why. With --client\n" +
-			"NAME, a fleet, client or node of xDS, asks the endpoint-views at --server: it says\n" +
-			"everything that this one was sent, and whether it acknowledged that.",
+			"the address, and shows the effect of each slice that lists it, and why. With --client\n" +
+			"NAME, a fleet, client or node of xDS, asks the endpoint-views at --server: the answer\n" +
+			"lists all that the server sent to NAME, and whether NAME acknowledged it.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if client != "" && len(args) == 0 {
 				return nil

@@ -79,7 +79,7 @@ func answered(sent *xds.Sent, r *xds.Resource) string {
 	case r.AcknowledgedAt != nil:
 		return text + ", acknowledged at " + r.AcknowledgedAt.Format(time.RFC3339)
 	case sent.Rejected != nil && slices.Contains(sent.Rejected.Resources, r.Name):
-		return text + ", rejected, so the client keeps the version before: " + sent.Rejected.Text
+		return text + ", rejected, so the client keeps the previous version: " + sent.Rejected.Text
 	}
 	return text + ", not acknowledged"
 }

@@ -46,11 +46,11 @@ func (p Program) getCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "get [SERVICE]",
 		Short: "Show the endpoints behind each Service and port, and with --watch every change",
-		Long: "Shows the views of one namespace (-n, default) or of all (-A). Joins here what the\n" +
-			"kubeconfig gives access to; with --server asks a running endpoint-views. A watch of\n" +
-			"a server asks again where a stream ends, and goes on where it was. A change of\n" +
+		Long: "Shows the views of one namespace (-n, default) or of all (-A). Joins the objects\n" +
+			"that the kubeconfig can read; with --server asks a running endpoint-views. When a\n" +
+			"stream of a server ends, a watch asks again and goes on from there. A change of\n" +
 			"several endpoints is several lines; with --gather each line is a whole port.\n\n" +
-			"Exit status 1 where there is nothing to show.",
+			"Exit status 1 if there is nothing to show.",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return fmt.Errorf("%d Services to get: give one, or none for all", len(args))

@@ -197,7 +197,7 @@ func (s *serving) tell(ctx context.Context) {
 func tellCrowded(log *slog.Logger, before, now []string) []string {
 	for _, namespace := range now {
 		if !slices.Contains(before, namespace) {
-			log.Error("not all Services and endpoints of a namespace are shown: they are more than is kept of one namespace; the shown ones stay; remove Services, or shorten their ports and annotations", "namespace", namespace)
+			log.Error("not all Services and endpoints of a namespace are shown: they take more memory than one namespace may take; the shown ones stay; remove Services, or shorten their ports and annotations", "namespace", namespace)
 		}
 	}
 	for _, namespace := range before {

@@ -43,7 +43,7 @@ func TestContract70ExplainSaysOfAClientWhatItWasSentAndWhatItSaidToThat(t *testi
 		"--client shop/by-hand": {"no file or object names it, so it gets clusters of every Service"},
 		"--client shop/filed":   {"fleet: the file is in effect"},
 		"--client shop/edge":    {"shop/edge (envoy, node edge-1 at 10.9.0.1:4)", "the newest version of the object is not in effect: listener has no port", "EDS web.shop:80: sent at 2026-01-02T03:04:06Z, acknowledged at 2026-01-02T03:04:07Z"},
-		"--client caller-1":     {"EDS web.shop:80: sent at 2026-01-02T03:04:06Z, rejected, so the client keeps the version before: no such zone", "CDS web.shop:80: sent at 2026-01-02T03:04:06Z, not acknowledged"},
+		"--client caller-1":     {"EDS web.shop:80: sent at 2026-01-02T03:04:06Z, rejected, so the client keeps the previous version: no such zone", "CDS web.shop:80: sent at 2026-01-02T03:04:06Z, not acknowledged"},
 		"--client shop/other":   {"no stream of a client or node shop/other", "ask the others"},
 	} {
 		code, stdout, stderr := carryOut(t, nil, append([]string{"explain", "--server", server}, strings.Fields(args)...)...)

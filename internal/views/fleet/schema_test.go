@@ -141,9 +141,9 @@ func read(t *testing.T, object *unstructured.Unstructured) *v1alpha1.Envoy {
 
 // mistakes are what the API server lets pass, and what is said of them.
 var mistakes = map[string]string{
-	"listeners: [{name: http, port: 80, routes: [{service: web}, {service: api}]}]":                                `listener "http" has a mistake in route 2, which is for host "" and path "/" like another one`,
+	"listeners: [{name: http, port: 80, routes: [{service: web}, {service: api}]}]":                                `listener "http" has a mistake in route 2, which is for host "" and path "/" like another route`,
 	"podTemplate: {resources: {limits: {cpu: 1e1.5}}}\n  listeners: [{name: http, port: 80, service: web}]":        "spec.podTemplate cannot be read: quantities must match",
-	"listeners: [{name: http, port: 80, routes: [{service: web, pathPrefix: /a}, {service: b, pathPrefix: /a/}]}]": "like another one",
+	"listeners: [{name: http, port: 80, routes: [{service: web, pathPrefix: /a}, {service: b, pathPrefix: /a/}]}]": "like another route",
 }
 
 func unaccepted(t *testing.T, w *world) {

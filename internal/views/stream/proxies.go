@@ -19,7 +19,7 @@ func (s *Server) proxies(which, objects func() any) http.HandlerFunc {
 			return no
 		}
 		if identity != nil && !slices.Contains(identity.Namespaces, allNamespaces) {
-			return refuse(http.StatusForbidden, "Forbidden", "client %s may not see what others are sent; that needs the namespace \"*\" in the list of identities", identity.Name)
+			return refuse(http.StatusForbidden, "Forbidden", "client %s may not see the configurations of other clients; that needs the namespace \"*\" in the list of identities", identity.Name)
 		}
 		end, no := s.begin()
 		if no != nil {

@@ -19,7 +19,7 @@ identities:
 		text string
 	}{
 		"spiffe://cluster.local/ns/infra/client/all":    {http.StatusOK, `{"apiVersion":"v1","streams":["a stream"]}`},
-		"spiffe://cluster.local/ns/shop/client/haproxy": {http.StatusForbidden, "may not see what others are sent"},
+		"spiffe://cluster.local/ns/shop/client/haproxy": {http.StatusForbidden, "may not see the configurations of other clients"},
 		"spiffe://cluster.local/ns/shop/client/other":   {http.StatusForbidden, "may see no namespace"},
 	} {
 		for _, path := range []string{"/api/v1/xds", "/api/v1/fleets"} {

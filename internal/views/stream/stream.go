@@ -82,7 +82,7 @@ func (s *Server) identify(r *http.Request, asked request) (*Identity, *refusal) 
 func (s *Server) know(r *http.Request, name string) *refusal {
 	if conn, ok := r.Context().Value(connectionKey{}).(net.Conn); ok && !s.room.Know(conn, name) {
 		return refuse(http.StatusTooManyRequests, "TooManyRequests",
-			"there are as many connections as VIEWS_MAX_CLIENTS and VIEWS_MAX_CLIENTS_PER_IDENTITY allow, and some; close those that are not used, or ask another replica").after(5)
+			"there are more connections than VIEWS_MAX_CLIENTS and VIEWS_MAX_CLIENTS_PER_IDENTITY allow; close connections that are not used, or ask another replica").after(5)
 	}
 	return nil
 }

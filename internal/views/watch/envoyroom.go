@@ -22,7 +22,7 @@ func (o object) bare() bool { return o.refused > 0 && o.size == 0 }
 func (o object) refuse() object {
 	o.refused = cmp.Or(o.refused, o.size)
 	o.size, o.Traffic.Listeners = 0, nil
-	o.Problem = fmt.Errorf("the Envoys of namespace %s say more than the %d MiB that are kept of one namespace; delete Envoys, or remove routes", o.namespace, mostOf>>20)
+	o.Problem = fmt.Errorf("the Envoys of namespace %s take more than the %d MiB that one namespace may take; delete Envoys, or remove routes", o.namespace, mostOf>>20)
 	return o
 }
 

@@ -75,7 +75,7 @@ func TestContract225ANamespaceWhoseEnvoysSayTooMuchTakesNoRoomOfOthers(t *testin
 				t.Fatalf("%s: %d Envoys are refused, want 8 of 20 long ones and nothing else: %v", way, len(refused), refused)
 			}
 			for name, why := range refused {
-				if !strings.Contains(why, "the Envoys of namespace evil say more than the 16 MiB that are kept of one namespace") {
+				if !strings.Contains(why, "the Envoys of namespace evil take more than the 16 MiB that one namespace may take") {
 					t.Errorf("%s: %s: got %q", way, name, why)
 				}
 			}
@@ -143,7 +143,7 @@ func TestContract233OfEnvoysWithoutRoomTheFirstAreKnownByName(t *testing.T) {
 		if names := source.Names("evil"); names < 1500 || names > 1700 {
 			t.Errorf("%d Envoys are known by name, want 1000 beside those of 16 MiB", names)
 		}
-		const want = "the Envoys of namespace evil say more than the 16 MiB that are kept of one namespace"
+		const want = "the Envoys of namespace evil take more than the 16 MiB that one namespace may take"
 		if got := fleets.Definition("evil/new"); got.Carrier != xds.InObject || !strings.Contains(got.Problem, want) {
 			t.Errorf("got %+v of a new one, want why it is not in effect", got)
 		}

@@ -84,7 +84,7 @@ func (c *client) admit(node *corev3.Node) error {
 	case proto.Size(node) > longestNode:
 		return status.Errorf(codes.InvalidArgument, "the node of the request has more than %d bytes; shorten node.id", longestNode)
 	case c.node != nil && node != nil && (node.GetId() != c.node.GetId() || node.GetCluster() != c.node.GetCluster()):
-		return status.Errorf(codes.PermissionDenied, "the stream began as node %q of %q and goes on as another one; open another stream", c.node.GetId(), c.node.GetCluster())
+		return status.Errorf(codes.PermissionDenied, "the stream began as node %q of %q and goes on as another node; open another stream", c.node.GetId(), c.node.GetCluster())
 	case c.node != nil:
 		return nil
 	case c.protocol == Envoy && !c.identity.trusted() && node.GetCluster() != "" && node.GetCluster() != c.identity.name:

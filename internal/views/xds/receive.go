@@ -63,7 +63,7 @@ func (c *client) read(stream context.Context, request proto.Message) error {
 	case header[0] != 0:
 		return status.Error(codes.Internal, "the request is compressed; send it without compression")
 	case length > longestRequest:
-		return status.Errorf(codes.ResourceExhausted, "the request has %d bytes, and one may have %d; name fewer resources at a time", length, longestRequest)
+		return status.Errorf(codes.ResourceExhausted, "the request has %d bytes, and the limit is %d; name fewer resources at a time", length, longestRequest)
 	case length > shortRequest:
 		if err := c.takeSlot(stream, request); err != nil {
 			return err
@@ -91,7 +91,7 @@ func (c *client) takeSlot(stream context.Context, request proto.Message) error {
 	leave := sync.OnceFunc(func() { <-c.account.slot })
 	stop := context.AfterFunc(stream, leave) // stopped, or a long stream keeps one for each request
 	c.slot.Store(&slot{request: request, leave: func() { stop(); leave() }, late: time.AfterFunc(requestTime, func() {
-		c.end(status.Errorf(codes.ResourceExhausted, "a long request has not arrived within %v, or an answer before it has not been read", requestTime))
+		c.end(status.Errorf(codes.ResourceExhausted, "a long request has not arrived within %v, or the client has not read an earlier answer", requestTime))
 	})})
 	return nil
 }

@@ -70,7 +70,7 @@ func (c *client) hear(h heard) error {
 		c.server.stats.of[c.protocol][kind].acks.Add(1)
 	} else {
 		c.server.stats.of[c.protocol][kind].rejections.Add(1)
-		c.server.opts.Logger.Warn("a client rejects its newest configuration, and keeps the one before", "client", c.name(), "node", c.node.GetId(),
+		c.server.opts.Logger.Warn("a client rejects its newest configuration, and keeps the previous one", "client", c.name(), "node", c.node.GetId(),
 			"type", kind.String(), "message", h.text)
 	}
 	signal(c.server.news)

@@ -28,7 +28,7 @@ func (s *Server) Objects() []envoyconfig.ObjectState {
 		_, inFile := file[name]
 		switch {
 		case inFile:
-			one.Problem = "XDS_FLEETS_FILE has a fleet of that name, which counts before the object; take it out of the file, or delete the object"
+			one.Problem = "XDS_FLEETS_FILE has a fleet of that name, and the file counts; remove the fleet from the file, or delete the object"
 		case o.Problem != nil:
 			one.Problem = o.Problem.Error()
 		default:
@@ -86,7 +86,7 @@ func (s *Server) leads(fleet string, b envoyconfig.Backend, service *join.Servic
 	case service == nil && s.opts.Cache.Hides(b.Service):
 		return v1alpha1.ReasonNotShown, fmt.Sprintf("Service %s is not shown: it needs the annotation %s=true, and a type other than ExternalName", name, s.opts.Annotation)
 	case service == nil && s.opts.Cache.Refuses(b.Service):
-		return v1alpha1.ReasonNotShown, fmt.Sprintf("Service %s is not shown: the Services of its namespace say more than is kept of one namespace; remove Services, or shorten their ports and annotations", name)
+		return v1alpha1.ReasonNotShown, fmt.Sprintf("Service %s is not shown: the Services of its namespace take more memory than one namespace may take; remove Services, or shorten their ports and annotations", name)
 	case service == nil:
 		return v1alpha1.ReasonBackendNotFound, fmt.Sprintf("there is no Service %s; create it, or correct the name", name)
 	}

@@ -176,7 +176,7 @@ func TestContract148AServiceThatThereIsNoRoomForIsNamed(t *testing.T) {
 	}
 	c.service("shop", "web", many...)
 	s, _ := leading(t, c, to("shop/web", 1))
-	if all := s.Objects()[0].Unresolved; len(all) != 1 || all[0].Reason != "NotShown" || !strings.Contains(all[0].Text, "Service shop/web is not shown: the Services of its namespace say more than is kept") {
+	if all := s.Objects()[0].Unresolved; len(all) != 1 || all[0].Reason != "NotShown" || !strings.Contains(all[0].Text, "Service shop/web is not shown: the Services of its namespace take more memory than") {
 		t.Errorf("got %+v, want the reason and the remedy", all)
 	}
 }

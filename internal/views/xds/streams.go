@@ -70,7 +70,7 @@ type clientCounts struct {
 }
 
 // errRoom refuses a connection.
-var errRoom = errors.New("there are as many connections as XDS_MAX_CLIENTS and XDS_MAX_CLIENTS_PER_IDENTITY allow, and some")
+var errRoom = errors.New("there are more connections than XDS_MAX_CLIENTS and XDS_MAX_CLIENTS_PER_IDENTITY allow")
 
 // ServerHandshake implements credentials.TransportCredentials. A connection that ends
 // without a word is no client.

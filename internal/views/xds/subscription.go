@@ -167,7 +167,7 @@ func (c *client) keep(bytes int) error {
 	defer s.accounting.Unlock()
 	c.account.kept += bytes
 	if c.kept += bytes; bytes > 0 && c.account.kept > mostKept {
-		return status.Errorf(codes.ResourceExhausted, "the streams of %s name resources that do not exist in more than %d MiB; connect again with fewer names", c.name(), mostKept>>20)
+		return status.Errorf(codes.ResourceExhausted, "the streams of %s hold more than %d MiB of names of resources that do not exist; connect again with fewer names", c.name(), mostKept>>20)
 	}
 	return nil
 }

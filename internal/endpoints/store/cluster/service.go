@@ -132,7 +132,7 @@ func (s *Service) bare() *Service {
 
 // errNoRoom says what is not known of a namespace.
 func errNoRoom(namespace string) error {
-	return fmt.Errorf("the Services of namespace %s say more than the %d MiB that are kept of one namespace, so the ports and annotations of some of them are not known; remove Services, or shorten their ports and annotations", namespace, mostOfNamespace>>20)
+	return fmt.Errorf("the Services of namespace %s take more than the %d MiB that one namespace may take, so the ports and annotations of some of them are not known; remove Services, or shorten their ports and annotations", namespace, mostOfNamespace>>20)
 }
 
 // plan returns what matters to a target, the zero value where there is no Service.

@@ -109,8 +109,8 @@ func TestContract91EveryMistakeOfAListenerIsNamedWithItsRemedy(t *testing.T) {
 		"{port: 80, routes: [{hosts: [\"*\"], service: web}]}":                                  "in small letters without a port",
 		"{port: 80, routes: [{pathPrefix: api, service: web}]}":                                 "write a path without a query",
 		"{port: 80, routes: [{service: web, requestTimeout: -1s}]}":                             "0s is no bound",
-		"{port: 80, routes: [{service: web}, {pathPrefix: /, service: api}]}":                   "like another one",
-		"{port: 80, routes: [{pathPrefix: /a, service: web}, {pathPrefix: /a/, service: web}]}": "like another one",
+		"{port: 80, routes: [{service: web}, {pathPrefix: /, service: api}]}":                   "like another route",
+		"{port: 80, routes: [{pathPrefix: /a, service: web}, {pathPrefix: /a/, service: web}]}": "like another route",
 		"{port: 80, routes: [{service: Web}]}":                                                  "in route 1, which has service",
 		"{port: 80, service: web, address: here}":                                               "write an IP address",
 	} {

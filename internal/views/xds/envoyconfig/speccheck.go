@@ -108,7 +108,7 @@ func twice(r *Route, used map[hostPath]bool) mistakes {
 	var m mistakes
 	for _, host := range hosts {
 		at := hostPath{host, strings.TrimRight(r.Prefix, "/")}
-		m.add(used[at], "is for host %q and path %q like another one; write one of the two", host, r.Prefix)
+		m.add(used[at], "is for host %q and path %q like another route; remove one of the two", host, r.Prefix)
 		used[at] = true
 	}
 	return m

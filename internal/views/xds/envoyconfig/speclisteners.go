@@ -26,7 +26,7 @@ func FromObject(e *v1alpha1.Envoy) (Traffic, error) {
 		l := &e.Spec.Listeners[i]
 		one, err := listener(l, e.Namespace)
 		if one.Port = uint16(l.PodPort()); used[l.PodPort()] {
-			err = append(err, "has the same port in the Pod as another one, where ports below 1024 are 8000 higher; give each one of its own")
+			err = append(err, "has the same port in the Pod as another listener, where ports below 1024 are 8000 higher; give each listener a port of its own")
 		}
 		used[l.PodPort()] = true
 		if l.Port == AdminPort || l.Port == HealthPort {
