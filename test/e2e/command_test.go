@@ -66,7 +66,7 @@ func once(t *testing.T, w *world) {
 		"a broken source":               {"{", nil, 3, "read source"},
 		"an empty inventory":            {"[]", nil, 5, "Inventory rejected"},
 		"every node outside the subnet": {marshal(t, w.nodes), []string{"SECURED_SUBNET_CIDR=192.168.0.0/24"}, 5, fmt.Sprintf("OutsideSubnet=%d", len(w.nodes))},
-		"an API server away":            {marshal(t, w.nodes), []string{"KUBECONFIG=" + w.unreachable(t)}, 4, "as they were"},
+		"an API server away":            {marshal(t, w.nodes), []string{"KUBECONFIG=" + w.unreachable(t)}, 4, "slices are unchanged"},
 		"a Service that is gone":        {marshal(t, w.nodes), []string{"TARGET_SERVICE_NAME=nothing"}, 4, "ServiceMissing"},
 	} {
 		w.writeFile(c.inventory)

@@ -173,7 +173,7 @@ func tellsThatTheSourceFails(t *testing.T, w *world) {
 	w.writeInventory(w.nodes)
 	w.awaitEvent("SourceRecovered", 1)
 	w.wantTold("SourceUnavailable", "SourceRecovered")
-	if note := w.told("SourceUnavailable")[0]; !strings.Contains(note, "endpoints stay as they are") {
+	if note := w.told("SourceUnavailable")[0]; !strings.Contains(note, "endpoints stay published") {
 		t.Errorf("got note %q, want that nothing changes", note)
 	}
 }

@@ -151,5 +151,5 @@ func refusesPlaceholders(t *testing.T, w *world) {
 	}
 	w.script("apply-order.sh", dir).run(t).want(1, "there is neither "+dir+"/rbac.yaml nor", "remedy: ")
 	write(t, filepath.Join(dir, "rbac.yaml"), "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Not_A_Name}\n")
-	w.script("apply-order.sh", dir).run(t).want(1, "rbac.yaml was refused", "remedy: correct it")
+	w.script("apply-order.sh", dir).run(t).want(1, "rbac.yaml was refused", "remedy: correct ")
 }

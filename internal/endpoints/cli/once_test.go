@@ -242,11 +242,11 @@ func TestASingleRunThatFailsSaysWhatFailedAndWhatWasWritten(t *testing.T) {
 		want       cli.Outcome
 		says       []string
 	}{
-		"source": {"inventory", "{", nil, cli.SourceFailed, []string{"read source", "no slice was written", "as they were"}},
+		"source": {"inventory", "{", nil, cli.SourceFailed, []string{"read source", "no slice was written", "slices are unchanged"}},
 		"slices that cannot be loaded": {"service", "{", nil, cli.StoreFailed, []string{
-			"store: read Service default/web", "no slice was written", "as they were",
+			"store: read Service default/web", "no slice was written", "slices are unchanged",
 		}},
-		"a write that is forbidden":            {"failure", "Error from server (Forbidden): no right", nil, cli.StoreFailed, []string{"slice web-remote", "no right", "no slice was written", "run it again"}},
+		"a write that is forbidden":            {"failure", "Error from server (Forbidden): no right", nil, cli.StoreFailed, []string{"slice web-remote", "no right", "no slice was written", "run the command again"}},
 		"a slice that changes at each attempt": {"failure", conflict, nil, cli.Conflict, []string{"slice web-remote", "before each of 3 attempts", "managedFields"}},
 		"a Service that is missing":            {"service", "", nil, cli.ServiceProblem, []string{"ServiceMissing", "there is no Service default/web", "create it", "No slice was written"}},
 		"a Service whose ports do not fit":     {"inventory", "", []string{"SOURCE_KIND=static", "TARGET_PORT=", "TARGET_PORTS=admin=9", "STATIC_NODES=w1=10.0.0.1,w2=10.0.0.2,w3=10.0.0.3"}, cli.ServiceProblem, []string{"PortMismatch", "correct TARGET_PORTS or the Service"}},

@@ -328,7 +328,7 @@ func TestContract235RejectedAndIncompletePlacementsTakeNothingAway(t *testing.T)
 		"no Pod named":     {"", true, []string{"has no ready Pod"}},
 		"no Service":       {"", false, []string{"does not exist"}},
 		"one of ten named": {"a", true, []string{"on 1 node instead of 10", "MAX_REMOVAL_PERCENT=50"}},
-		"strangers named":  {"x y z", true, []string{"on 3 nodes", "in the inventory"}},
+		"strangers named":  {"x y z", true, []string{"on 3 nodes", "of the inventory"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

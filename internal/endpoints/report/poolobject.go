@@ -69,7 +69,7 @@ func (s *survey) sourceReady(c *objectConditions, status *v1alpha1.EndpointPoolS
 	})
 	switch {
 	case err == nil && unplaced:
-		c.add(kind, metav1.ConditionFalse, v1alpha1.ReasonSourceReadFailed, "where the Pods of a remote Service are cannot be read; "+stay)
+		c.add(kind, metav1.ConditionFalse, v1alpha1.ReasonSourceReadFailed, "the nodes of a remote Service's Pods cannot be read; "+stay)
 	case err == nil:
 		c.add(kind, metav1.ConditionTrue, v1alpha1.ReasonSourceRead, "the source can be read")
 	case errors.Is(err, inventory.ErrUnauthorized):
