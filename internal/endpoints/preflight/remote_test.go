@@ -34,7 +34,7 @@ func TestContract231CheckLooksAtEachRemoteServiceThatIsFollowed(t *testing.T) {
 		"no right": {preflight.Placed{Err: errors.New("it is forbidden; grant the user of SECURED_KUBECONFIG list and watch")},
 			[]string{"fail nodes-remote-service", skipped, skipped, skipped}, "it is forbidden"},
 		"it is not there": {local(func(p *inventory.Placement) { *p = inventory.Placement{} }),
-			[]string{"fail nodes-remote-service", skipped, skipped, skipped}, "there is none"},
+			[]string{"fail nodes-remote-service", skipped, skipped, skipped}, "the Service does not exist"},
 		"policy Cluster": {local(func(p *inventory.Placement) { p.Local = false }),
 			[]string{"warn nodes-remote-service", checked, checked}, "following the Service has no effect"},
 		"hostPort": {local(func(p *inventory.Placement) { p.Local, p.NodePorts = false, nil }),
