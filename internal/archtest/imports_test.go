@@ -114,7 +114,7 @@ var allowed = map[string]struct {
 	"test/kubelet":         {[]string{"test/child"}, "it stands for a machine that does not know us"},
 	"test/built":           {nil, "it stands for a machine that does not know us"},
 	"test/stage":           {append(of("endpoints/source/ionos/ionostest"), "test/built", "test/controlplane", "test/kubelet", "test/netns"), "it is what the installed binary needs around it"},
-	"test/heap":            {nil, "it measures any test"},
+	"test/memory":          {nil, "it measures any test"},
 	"test/bubble":          {nil, "it is where every package's tests run"},
 	"test/netns":           {nil, "it stands for a machine that does not know us"},
 	"test/monitoring":      {nil, "it contains tests only"},

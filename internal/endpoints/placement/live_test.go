@@ -20,7 +20,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/placement"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/heap"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/memory"
 )
 
 // What others write into their Services and slices is not kept: 40 MB of annotations beside
@@ -44,7 +44,7 @@ func TestContract238OnARealAPIServerOthersCostNothing(t *testing.T) {
 		server.AwaitRights(t, "reader", true, resource, "list", "watch")
 	}
 
-	before := heap.Live()
+	before := memory.Live()
 	reader, err := placement.New(placement.Options{Way: access})
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +58,7 @@ func TestContract238OnARealAPIServerOthersCostNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	told(t, f, time.Minute, "the move", names("b", "c"))
-	if used := heap.Live() - before; used > 2<<20 {
+	if used := memory.Live() - before; used > 2<<20 {
 		t.Errorf("got %d bytes in use, want 2 MiB at most", used)
 	}
 	runtime.KeepAlive(f)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/heap"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/memory"
 )
 
 // BenchmarkManyTargets is the time from the verdict that one of 100 endpoints is down
@@ -132,14 +132,14 @@ func BenchmarkManyTargetsStart(b *testing.B) {
 	var used, goroutines uint64
 	for b.Loop() {
 		b.StopTimer()
-		before := heap.Live()
+		before := memory.Live()
 		for _, s := range stores {
 			s.writes = 0
 		}
 		b.StartTimer()
 		stop := startThin(b, stores)
 		b.StopTimer()
-		used, goroutines = uint64(heap.Live()-before), uint64(runtime.NumGoroutine())
+		used, goroutines = uint64(memory.Live()-before), uint64(runtime.NumGoroutine())
 		stop()
 		for _, s := range stores {
 			if s.writes > 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/heap"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/memory"
 )
 
 // filled is a replica of a server with the Service web and one endpoint.
@@ -141,10 +141,10 @@ func TestContract40MemoryIsBoundedByEndpoints(t *testing.T) {
 		r.next[cache.Slices] = 0
 		r.deliver(cache.Slices)
 		if round == 12_000 {
-			before = heap.Live()
+			before = memory.Live()
 		}
 	}
-	if after := heap.Live(); after > before+before/2 {
+	if after := memory.Live(); after > before+before/2 {
 		t.Errorf("got %d bytes after %d, want no growth with time", after, before)
 	}
 	runtime.KeepAlive(c)

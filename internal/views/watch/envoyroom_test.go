@@ -13,7 +13,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/watch"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/heap"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/memory"
 )
 
 // long is an Envoy of so many routes. Of 5000 of them 1.3 MB are kept.
@@ -120,10 +120,10 @@ func TestContract225WhatWasRefusedIsTakenWhenHalfOfTheRoomIsFree(t *testing.T) {
 // their list is read.
 func TestContract225TheBytesThatAreKeptAreThoseThatCount(t *testing.T) {
 	listed, a := 0, &envoyAPI{revision: 10, envoys: crowd(60)}
-	a.listed = func() { listed = heap.Live() >> 20 }
-	before := heap.Live() >> 20
+	a.listed = func() { listed = memory.Live() >> 20 }
+	before := memory.Live() >> 20
 	a.watchedEnvoys(t, nil, func(t *testing.T, _ *envoyAPI, _ *watch.Envoys, fleets *xds.Fleets) {
-		kept := heap.Live() >> 20
+		kept := memory.Live() >> 20
 		if kept-before > 12 || listed-before > 36 {
 			t.Errorf("%d MiB are kept of one namespace, and %d of its list", kept-before, listed-before)
 		}

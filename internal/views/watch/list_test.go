@@ -13,7 +13,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/watch"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/heap"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/memory"
 )
 
 // TestContract148OfAListThatIsNotCompleteABoundedPartIsHeld: 1,000 Services of one namespace
@@ -23,7 +23,7 @@ func TestContract148OfAListThatIsNotCompleteABoundedPartIsHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reduce, before := source.Transformer(), heap.Live()
+	reduce, before := source.Transformer(), memory.Live()
 	held := make([]any, 0, 1000)
 	for i := range cap(held) {
 		object := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "evil", Name: fmt.Sprint("s", i), ResourceVersion: "5"}}
@@ -36,7 +36,7 @@ func TestContract148OfAListThatIsNotCompleteABoundedPartIsHeld(t *testing.T) {
 		}
 		held = append(held, kept)
 	}
-	if used := heap.Live() - before; used > 32<<20 {
+	if used := memory.Live() - before; used > 32<<20 {
 		t.Errorf("got %d MiB of a list in use, want at most 32", used>>20)
 	}
 	runtime.KeepAlive(held)

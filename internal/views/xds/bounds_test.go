@@ -20,7 +20,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/heap"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/memory"
 )
 
 const secrets = "type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Secret"
@@ -162,7 +162,7 @@ func TestContract68WhatAClientMakesLongerIsBounded(t *testing.T) {
 	for name, attack := range attacks {
 		t.Run(name, func(t *testing.T) {
 			s := start(t, twoServices(t), nil)
-			before := heap.Live()
+			before := memory.Live()
 			g := newGreedy(t, s)
 			for round := 0; attack(g, round) && round < 5000; round++ {
 			}
@@ -174,7 +174,7 @@ func TestContract68WhatAClientMakesLongerIsBounded(t *testing.T) {
 			case <-time.After(waitLimit):
 				t.Error("the stream does not end")
 			}
-			until(t, "the heap has grown by 32 MiB at most, once what was under way has ended", func() bool { return heap.Live() <= before+22<<20 })
+			until(t, "the heap has grown by 32 MiB at most, once what was under way has ended", func() bool { return memory.Live() <= before+22<<20 })
 		})
 	}
 }
@@ -187,14 +187,14 @@ func TestContract68WhatANodeSaysOfItselfIsNotKept(t *testing.T) {
 		many[i] = structpb.NewBoolValue(true)
 	}
 	metadata := &structpb.Struct{Fields: map[string]*structpb.Value{"much": structpb.NewListValue(&structpb.ListValue{Values: many})}}
-	before := heap.Live()
+	before := memory.Live()
 	for range 20 {
 		p := connect(t, s, "a", "shop/edge", nil)
 		p.node.Metadata = metadata
 		p.ask(clusters)
 		p.next()
 	}
-	if after := heap.Live(); after > before+16<<20 {
+	if after := memory.Live(); after > before+16<<20 {
 		t.Errorf("the heap grew from %d to %d MiB", before, after)
 	}
 }
@@ -203,7 +203,7 @@ func TestContract68WhatANodeSaysOfItselfIsNotKept(t *testing.T) {
 // may not.
 func TestContract68TheStreamsOfOneIdentityHaveABoundTogether(t *testing.T) {
 	s := start(t, twoServices(t), func(o *xds.Options) { o.MostClients = 1000 })
-	before := heap.Live()
+	before := memory.Live()
 	var refused error
 	for n := 0; refused == nil && n < 400; n++ {
 		g := newGreedy(t, s)
@@ -219,7 +219,7 @@ func TestContract68TheStreamsOfOneIdentityHaveABoundTogether(t *testing.T) {
 	if status.Code(refused) != codes.ResourceExhausted || !strings.Contains(refused.Error(), "MiB") {
 		t.Errorf("got %v", refused)
 	}
-	if after := heap.Live(); after > before+64<<20 {
+	if after := memory.Live(); after > before+64<<20 {
 		t.Errorf("the heap grew from %d to %d MiB", before, after)
 	}
 	until(t, "there is room again when the streams have ended", func() bool {
@@ -265,7 +265,7 @@ func TestContract140OfALongRequestNothingIsKeptWhenItIsHandled(t *testing.T) {
 	p.ask(clusters)
 	p.next()
 	kept := func() int64 {
-		return int64(heap.Live())
+		return int64(memory.Live())
 	}
 	before := kept()
 	long := slices.Repeat([]string{strings.Repeat("n", 250)}, 20)
@@ -279,7 +279,7 @@ func TestContract140OfALongRequestNothingIsKeptWhenItIsHandled(t *testing.T) {
 
 func TestContract140NothingIsKeptOfAClientThatHasLeft(t *testing.T) {
 	s := start(t, twoServices(t), nil)
-	before := heap.Live()
+	before := memory.Live()
 	for range 30 {
 		p := connect(t, s, "a", "shop/edge", nil)
 		p.has[clusters] = versionsOf(strange(0, 9_000))
@@ -293,5 +293,5 @@ func TestContract140NothingIsKeptOfAClientThatHasLeft(t *testing.T) {
 		}
 	}
 	until(t, "the streams are gone", func() bool { return len(s.Streams()) == 0 })
-	until(t, "the heap has grown by 8 MiB at most, once what was under way has ended", func() bool { return heap.Live() <= before+8<<20 })
+	until(t, "the heap has grown by 8 MiB at most, once what was under way has ended", func() bool { return memory.Live() <= before+8<<20 })
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/heap"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/memory"
 )
 
 // TestContract68AnAnswerThatWaitsKeepsNoNamesThatTheClientNeverHad: as many answers as a client
@@ -16,13 +16,13 @@ func TestContract68AnAnswerThatWaitsKeepsNoNamesThatTheClientNeverHad(t *testing
 		names[n] = fmt.Sprintf("none-%d.shop:80", n)
 	}
 	p := begun(map[string]string{"web.shop:80": "1"}, nil, time.Now())
-	before := heap.Live()
+	before := memory.Live()
 	for range mostPending {
 		a := answer{removed: names}
 		p.drop(&a)
 		p.send(a, time.Now())
 	}
-	if after := heap.Live(); len(p.pending) != mostPending || after > before+8<<20 {
+	if after := memory.Live(); len(p.pending) != mostPending || after > before+8<<20 {
 		t.Errorf("the heap grew from %d to %d MiB for %d answers", before, after, len(p.pending))
 	}
 

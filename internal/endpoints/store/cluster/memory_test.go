@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/cluster"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/heap"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/memory"
 )
 
 const others = "endpointslice-controller.k8s.io"
@@ -71,7 +71,7 @@ func memoryOf(t testing.TB, many, endpoints int, managedBy string) (used int, en
 		w.put("ADDED", serviceOf("shop", service))
 		w.put("ADDED", sliceOf("shop", service+".blue", service, managedBy, endpoints))
 	}
-	before := heap.Live()
+	before := memory.Live()
 	hub := w.hub(t, nil)
 	stop := run(t, hub)
 	targets := 1
@@ -88,7 +88,7 @@ func memoryOf(t testing.TB, many, endpoints int, managedBy string) (used int, en
 		stores = append(stores, store)
 	}
 	w.awaitWatches(t, 2) // until then the first lists are in use
-	used = heap.Live() - before
+	used = memory.Live() - before
 	return used, func() {
 		stop()
 		runtime.KeepAlive(w)

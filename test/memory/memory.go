@@ -1,5 +1,5 @@
-// Package heap measures memory in tests.
-package heap
+// Package memory measures memory in tests.
+package memory
 
 import (
 	"math"
