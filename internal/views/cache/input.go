@@ -84,7 +84,7 @@ func (c *Cache) Replace(scope int, kind Kind, all []Input, revision Revision) er
 	for _, in := range all {
 		listed[in.Key] = true
 		delete(c.unconfirmed, Unconfirmed{scope, kind, in.Key})
-		if known := c.known[kind][in.Key]; known == nil || back || in.Revision > known.revision {
+		if known := c.known[kind][in.Key]; known == nil || back || in.refused > 0 || in.Revision > known.revision {
 			news = append(news, in)
 		}
 	}

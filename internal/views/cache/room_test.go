@@ -276,6 +276,29 @@ func TestContract148WhereSlicesSayTooMuchWhatDiesGoes(t *testing.T) {
 	}
 }
 
+// TestContract148WhatIsGoneGoesAlsoByAListWithoutRoom: as by a watch.
+func TestContract148WhatIsGoneGoesAlsoByAListWithoutRoom(t *testing.T) {
+	w := newWatched()
+	many := make([]int, 100)
+	for i := range many {
+		many[i] = i + 1
+	}
+	w.set(cache.Services, saying("evil", "web", 1, 0))
+	w.set(cache.Slices, listing("evil", "web-1", "web", 1, 1, 2))
+	var all []cache.Input
+	for i := range 40 {
+		all = append(all, listing("evil", numbered("x", i), numbered("other", i), 100, many...))
+	}
+	w.list(cache.Slices, append(all, listing("evil", "web-1", "web", 100, many[1:]...))...)
+	var got []string
+	for _, e := range w.shown("evil")["web"].Endpoints {
+		got = append(got, e.Address.String())
+	}
+	if diff := gocmp.Diff([]string{"10.0.0.2"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestContract148AListThatIsNotCompleteIsBounded: of 1,000 Services that say 200 KB each.
 func TestContract148AListThatIsNotCompleteIsBounded(t *testing.T) {
 	w := newWatched()

@@ -79,8 +79,18 @@ func Drain(ctx context.Context, o DrainOptions) error {
 	}
 }
 
-// askAdmin sends one request to the admin page. What changes something has to be a POST.
-func askAdmin(ctx context.Context, admin netip.AddrPort, method, path string) ([]byte, error) {
+// askAdmin asks the admin page, again and again while it has no time to answer: an Envoy that is
+// busy is not idle. What changes something has to be a POST.
+func askAdmin(ctx context.Context, admin netip.AddrPort, method, path string) (text []byte, err error) {
+	for {
+		if text, err = tryAdmin(ctx, admin, method, path); ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return text, err
+		}
+	}
+}
+
+// tryAdmin sends one request to the admin page.
+func tryAdmin(ctx context.Context, admin netip.AddrPort, method, path string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, "http://"+admin.String()+path, http.NoBody)

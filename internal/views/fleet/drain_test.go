@@ -26,11 +26,20 @@ type envoy struct {
 	values map[string]int
 	asked  int
 	then   func(asked int, values map[string]int)
+	// busy is how many requests of a path get no answer.
+	busy map[string]int
 }
 
 func (e *envoy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.busy[r.URL.Path] > 0 {
+		e.busy[r.URL.Path]--
+		e.mu.Unlock()
+		<-r.Context().Done()
+		e.mu.Lock()
+		return
+	}
 	if r.URL.Path != "/stats" {
 		e.calls = append(e.calls, r.Method+" "+r.URL.RequestURI())
 		return
@@ -91,6 +100,24 @@ func TestContract90AnEnvoyEndsWhenNothingIsActiveInIt(t *testing.T) {
 		if want := []string{"POST /healthcheck/fail", "POST /drain_listeners?graceful&skip_exit"}; !slices.Equal(e.calls, want) {
 			t.Errorf("%s: got %v, want %v", name, e.calls, want)
 		}
+	}
+}
+
+// TestContract90AnAdminPageThatIsBusyEndsNoDrain: Envoy's main thread may have other things to do.
+func TestContract90AnAdminPageThatIsBusyEndsNoDrain(t *testing.T) {
+	t.Parallel()
+	const requests = "http.port-8080.downstream_rq_active"
+	e := &envoy{values: own(map[string]int{requests: 1}), busy: map[string]int{"/healthcheck/fail": 1, "/stats": 1}}
+	e.then = func(asked int, all map[string]int) {
+		if asked == 3 {
+			delete(all, requests)
+		}
+	}
+	if err := fleet.Drain(t.Context(), e.start(t)); err != nil {
+		t.Error(err)
+	}
+	if len(e.calls) != 2 || e.asked != 3 {
+		t.Errorf("got the calls %v, and %d questions, want it to end with the request", e.calls, e.asked)
 	}
 }
 

@@ -7,9 +7,18 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
-// clients bounds the streams, all of them and those of each identity.
+// What a client is told that finds no place.
+const (
+	fullOfStreams = "there are %d streams, as many as VIEWS_MAX_CLIENTS allows; ask again, or another replica"
+	ownStreams    = "client %s has %d streams, as many as VIEWS_MAX_CLIENTS_PER_IDENTITY allows; end one of them"
+	ownLists      = "client %s is being sent %d lists; take them, and ask again"
+)
+
+// clients bounds streams or lists, all of them and those of each identity.
 type clients struct {
 	most, mostOfOne int
+	// full and crowded say that there are as many as may be, of all and of one identity.
+	full, crowded string
 
 	mu  sync.Mutex
 	all int
@@ -21,10 +30,10 @@ func (c *clients) enter(name string) *refusal {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all >= c.most {
-		return refuse(429, "TooManyRequests", "there are %d streams, as many as VIEWS_MAX_CLIENTS allows; ask again, or another replica", c.all).after(5)
+		return refuse(429, "TooManyRequests", c.full, c.all).after(5)
 	}
 	if c.of[name] >= c.mostOfOne {
-		return refuse(429, "TooManyRequests", "client %s has %d streams, as many as VIEWS_MAX_CLIENTS_PER_IDENTITY allows; end one of them", name, c.of[name]).after(5)
+		return refuse(429, "TooManyRequests", c.crowded, name, c.of[name]).after(5)
 	}
 	c.all++
 	c.of[name]++

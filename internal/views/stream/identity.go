@@ -43,6 +43,14 @@ type Identity struct {
 	token [sha256.Size]byte
 }
 
+// name is the identity's, empty where no client needs one.
+func (i *Identity) name() string {
+	if i == nil {
+		return ""
+	}
+	return i.Name
+}
+
 // sees reports whether the identity may see a namespace.
 func (i *Identity) sees(namespace string) bool {
 	return slices.Contains(i.Namespaces, namespace) || slices.Contains(i.Namespaces, allNamespaces)

@@ -10,11 +10,10 @@ import (
 
 // list answers a list.
 func (s *Server) list(w http.ResponseWriter, asked request, identity *Identity) *refusal {
-	end, no := s.begin()
-	if no != nil {
+	if no := s.lists.enter(identity.name()); no != nil {
 		return no
 	}
-	defer end()
+	defer s.lists.leave(identity.name())
 	objects, token, err := s.opts.Cache.List(asked.selection(identity))
 	if err != nil {
 		return refused(err)
@@ -26,16 +25,6 @@ func (s *Server) list(w http.ResponseWriter, asked request, identity *Identity) 
 	list(out, asked.kind(), views.ListMetadata{ResourceVersion: token, Annotations: s.annotations()}, objects)
 	_ = out.Flush() // a client that left misses nothing
 	return nil
-}
-
-// begin takes one of the places for lists until end is called.
-func (s *Server) begin() (end func(), no *refusal) {
-	select {
-	case s.lists <- struct{}{}:
-		return func() { <-s.lists }, nil
-	default:
-		return nil, refuse(http.StatusTooManyRequests, "TooManyRequests", "%d lists are being sent; ask again", mostLists).after(1)
-	}
 }
 
 func (r request) kind() string {

@@ -50,11 +50,10 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) *refusal {
 	if no != nil {
 		return no
 	}
-	end, no := s.begin()
-	if no != nil {
+	if no := s.lists.enter(identity.name()); no != nil {
 		return no
 	}
-	defer end()
+	defer s.lists.leave(identity.name())
 	objects, _, err := s.opts.Cache.List(asked.selection(identity))
 	if err != nil {
 		return refused(err)

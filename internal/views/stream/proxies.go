@@ -21,11 +21,10 @@ func (s *Server) proxies(which, objects func() any) http.HandlerFunc {
 		if identity != nil && !slices.Contains(identity.Namespaces, allNamespaces) {
 			return refuse(http.StatusForbidden, "Forbidden", "client %s may not see the configurations of other clients; that needs the namespace \"*\" in the list of identities", identity.Name)
 		}
-		end, no := s.begin()
-		if no != nil {
+		if no := s.lists.enter(identity.name()); no != nil {
 			return no
 		}
-		defer end()
+		defer s.lists.leave(identity.name())
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.opts.Take))
 		w.Header().Set("Content-Type", "application/json")
 		answer := map[string]any{"apiVersion": "v1", "streams": which()}

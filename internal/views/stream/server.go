@@ -52,8 +52,8 @@ const (
 	// stopTime is how long requests under way may take when the program stops.
 	stopTime  = 2 * time.Second
 	maxHeader = 16 << 10
-	// mostLists is how many lists are sent at the same time.
-	mostLists = 8
+	// mostLists is how many lists are sent at the same time, mostListsOfOne to one identity.
+	mostLists, mostListsOfOne = 8, 2
 	// spareConnections are those beside one for each client, and how many there may be of
 	// which it is not known whose they are.
 	spareConnections = 64
@@ -63,7 +63,7 @@ const (
 type Server struct {
 	opts     Options
 	clients  clients
-	lists    chan struct{}
+	lists    clients
 	listener net.Listener
 	room     *transport.Room
 	stats    stats
@@ -94,11 +94,15 @@ func New(opts Options) (*Server, error) {
 		opts.Take = takeTime
 	}
 	opts.MostClients = transport.SocketShare(opts.MostClients)
-	spare := transport.SocketShare(spareConnections)
+	spare, ofOne := transport.SocketShare(spareConnections), mostLists
+	if opts.Identities != nil {
+		ofOne = mostListsOfOne
+	}
 	return &Server{
 		room: transport.NewRoom(spare, opts.MostClients+spare, opts.MostOfOne+spare),
-		opts: opts, authority: authority{file: opts.TLS.ClientCAFile}, lists: make(chan struct{}, mostLists), stopping: make(chan struct{}),
-		clients: clients{most: opts.MostClients, mostOfOne: opts.MostOfOne, of: make(map[string]int)},
+		opts: opts, authority: authority{file: opts.TLS.ClientCAFile}, stopping: make(chan struct{}),
+		clients: clients{most: opts.MostClients, mostOfOne: opts.MostOfOne, of: make(map[string]int), full: fullOfStreams, crowded: ownStreams},
+		lists:   clients{most: mostLists, mostOfOne: ofOne, of: make(map[string]int), full: "%d lists are being sent; ask again", crowded: ownLists},
 	}, nil
 }
 

@@ -42,10 +42,7 @@ func (s *Server) views(w http.ResponseWriter, r *http.Request) *refusal {
 	if !asked.watch {
 		return s.list(w, asked, identity)
 	}
-	name := ""
-	if identity != nil {
-		name = identity.Name
-	}
+	name := identity.name()
 	if no := s.clients.enter(name); no != nil {
 		return no
 	}

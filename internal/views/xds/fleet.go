@@ -101,7 +101,6 @@ func (f *fleet) refresh(all map[string]*resource) {
 
 // step goes as far as the acknowledgements allow.
 func (f *fleet) step(now time.Time) {
-	f.release(now)
 	f.introduce(now)
 	for n, next := range slices.Backward(f.waiting) {
 		if f.ready(next) {
@@ -110,6 +109,7 @@ func (f *fleet) step(now time.Time) {
 			break
 		}
 	}
+	f.release(now)
 	f.retire(now)
 }
 
@@ -197,9 +197,9 @@ func (f *fleet) release(now time.Time) {
 	}
 }
 
-// releases are the kinds of which something may be removed.
+// releases are the kinds of which something may be removed, no listener before new ones are sent.
 func (f *fleet) releases() []envoyconfig.Kind {
-	if f.listed {
+	if f.listed && len(f.waiting) == 0 {
 		return []envoyconfig.Kind{envoyconfig.Listeners, envoyconfig.Clusters}
 	}
 	return []envoyconfig.Kind{envoyconfig.Clusters}

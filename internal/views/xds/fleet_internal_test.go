@@ -7,6 +7,7 @@ import (
 
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
+	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
@@ -103,5 +104,37 @@ func TestContract66ChangesWithoutAPauseAreBounded(t *testing.T) {
 	}
 	if led(f) != 2 {
 		t.Errorf("after 20 s routes lead to %d clusters", led(f))
+	}
+}
+
+// TestContract93AFleetThatIsKnownAgainKeepsItsListener: a proxy has the listener of another replica, and
+// this one learns only later that its fleet has it.
+func TestContract93AFleetThatIsKnownAgainKeepsItsListener(t *testing.T) {
+	const name = "port-8080"
+	began := time.Unix(1000, 0)
+	f := newFleet("shop/edge")
+	f.want(leadingTo(0), began)
+	c := hung(f)
+	s := c.wants[envoyconfig.Listeners]
+	s.everything, s.has, s.kept = true, map[string]string{name: "of another replica"}, map[string]struct{}{name: {}}
+	var sent, removed []string
+	s.send = func(answer reply) {
+		for _, one := range answer.resources {
+			sent = append(sent, one.GetName())
+		}
+		removed = append(removed, answer.removed...)
+	}
+	f.sent[envoyconfig.Listeners].interests[&s.interest], f.proxies[c] = struct{}{}, struct{}{}
+	raw := envoyconfig.NewSet()
+	raw[envoyconfig.Listeners][name] = &listenerv3.Listener{Name: name}
+	all := leadingTo(0, 1) // a cluster is new, so the listener waits for it
+	all[envoyconfig.Listeners] = newSet(raw)[envoyconfig.Listeners]
+	f.listed = true
+	f.want(all, began.Add(time.Minute))
+	for second := range 10 {
+		f.step(began.Add(time.Minute + time.Duration(second)*time.Second))
+	}
+	if len(removed) > 0 || len(sent) != 1 || sent[0] != name {
+		t.Errorf("the proxy is sent %v and is to remove %v, want the listener replaced", sent, removed)
 	}
 }

@@ -45,12 +45,14 @@ func (c *client) following(generation int64) envoyconfig.Following {
 	return one
 }
 
-// holds reports whether the proxy has acknowledged all resources of a kind.
+// holds reports whether the proxy has acknowledged all resources of a kind, and that others are
+// gone. To a cluster that is gone later nothing leads any more.
 func (c *client) holds(f *fleet, kind envoyconfig.Kind) bool {
-	for name, version := range f.sent[kind].versions() {
+	versions := f.sent[kind].versions()
+	for name, version := range versions {
 		if c.kinds[kind].acked[name].version != version {
 			return false
 		}
 	}
-	return true
+	return kind == envoyconfig.Clusters || c.kinds[kind].follows(versions)
 }

@@ -49,6 +49,32 @@ func TestContract89AProxyFollowsAGenerationWhenItHasAcknowledgedClustersListener
 	until(t, "generation 8 is followed", func() bool { return follows(t, s).Generation == 8 })
 }
 
+// TestContract89AProxyThatHasNotAcknowledgedARemovalFollowsNoGenerationWithoutIt.
+func TestContract89AProxyThatHasNotAcknowledgedARemovalFollowsNoGenerationWithoutIt(t *testing.T) {
+	path, withFleets := fleets(t, webListener)
+	s := start(t, twoServices(t), withFleets)
+	p := listening(t, s, "a")
+	s.Generation("shop/edge", 7)
+	until(t, "generation 7 is followed", func() bool { return follows(t, s).Generation == 7 })
+	write(t, path, "fleets: [{name: shop/edge, listeners: []}]")
+	answer := p.take() // that the listener is gone
+	s.Generation("shop/edge", 8)
+	if got := follows(t, s).Generation; got != 7 {
+		t.Errorf("the proxy has not said that the listener is gone: got generation %d, want 7", got)
+	}
+	p.apply(answer)
+	p.acknowledge(answer)
+	until(t, "generation 8 is followed", func() bool {
+		select {
+		case answer := <-p.in:
+			p.apply(answer)
+			p.acknowledge(answer)
+		default:
+		}
+		return follows(t, s).Generation == 8
+	})
+}
+
 func TestContract89AProxyOfAnotherReplicaFollowsWhatItHasAlready(t *testing.T) {
 	c := twoServices(t)
 	_, withFleets := fleets(t, webListener)
