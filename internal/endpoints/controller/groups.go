@@ -197,14 +197,13 @@ func (g *group) release(s *Server, key assign.Group) {
 // health returns what the checks of a group say, and false where it has decided nothing.
 func (g *groups) health(key assign.Group) (assign.Health, bool) {
 	running := g.running[key]
-	if running == nil {
+	if running == nil || running.verdict.Load() == nil {
 		return assign.Health{}, false
 	}
-	v := running.verdict.Load()
-	if v == nil {
-		return assign.Health{}, false
-	}
-	return healthOf(v), true
+	is, seen := healthOf(running.verdict.Load()), running.seen.Load()
+	// Where a remote Service is followed, nothing is known before it was read.
+	is.Checked = is.Checked && (key.Remote == (inventory.RemoteService{}) || seen != nil && seen.Placed.Newest != nil)
+	return is, true
 }
 
 func healthOf(v *guard.Verdict) assign.Health {

@@ -141,6 +141,36 @@ func TestContract234APodThatMovesTakesItsEndpointAlong(t *testing.T) {
 	})
 }
 
+// TestContract237ARemoteServiceThatIsNotThereTakesNothingOver: its name has a typo, or the right to read it
+// is missing, and the Service goes on as it was.
+func TestContract237ARemoteServiceThatIsNotThereTakesNothingOver(t *testing.T) {
+	for name, answer := range map[string]func(w *world, of inventory.RemoteService){
+		"a typo":        func(w *world, of inventory.RemoteService) { w.placeOf(of, &inventory.Placement{}, nil) },
+		"without right": func(w *world, of inventory.RemoteService) { w.placeOf(of, nil, errors.New("services is forbidden")) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
+				w := newFollowing(t)
+				w.place("n10.0.0.1", "n10.0.0.2")
+				w.start()
+				defer func() { w.stop() }()
+				during(15 * time.Second)
+				w.wantIn("at first", "10.0.0.1=ready", "10.0.0.2=ready")
+				other := inventory.RemoteService{Namespace: "far", Name: "wbe"}
+				answer(w, other)
+				w.documents(remotePool(), strings.ReplaceAll(following(), "name: web}}", "name: wbe}}"))
+				during(5 * time.Minute)
+				w.wantIn("another name", "10.0.0.1=ready", "10.0.0.2=ready")
+				w.place("n10.0.0.3", "n10.0.0.4")
+				during(10 * time.Second)
+				w.locked(func() { w.dead["10.0.0.1"], w.dead["10.0.0.2"] = true, true })
+				during(time.Minute)
+				w.wantIn("all Pods of web have moved", "10.0.0.3=ready", "10.0.0.4=ready")
+			})
+		})
+	}
+}
+
 // groupOf is the group that follows a remote Service.
 func (w *world) groupOf(remote inventory.RemoteService) *controller.Group {
 	s := w.server.Snapshot()

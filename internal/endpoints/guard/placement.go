@@ -144,7 +144,7 @@ func (p placing) judge(serve bool, now time.Time, policy Policy) placing {
 		return p
 	}
 	if serve && (!policy.HealthOff || now.Sub(p.rejected) < incompleteFor) {
-		p.heldUntil = now.Add(policy.DrainPeriod)
+		p.heldUntil = now.Add(max(policy.DrainPeriod, time.Second))
 	}
 	if p.rejected.IsZero() || now.After(p.heldUntil) {
 		p.recent = slices.DeleteFunc(slices.Clone(p.recent), func(n naming) bool { return now.After(n.until) })

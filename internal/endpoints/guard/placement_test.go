@@ -66,6 +66,20 @@ func (l *lab) wantTold(reason inventory.Reason, parts ...string) {
 	}
 }
 
+// TestContract54ARejectedPlacementWithoutADrainPeriodAsksForNoDecisionAtOnce: else the loop of the group
+// decides without a pause while it lasts.
+func TestContract54ARejectedPlacementWithoutADrainPeriodAsksForNoDecisionAtOnce(t *testing.T) {
+	l := following(t, eight, eight)
+	l.policy.DrainPeriod = 0
+	l.place("a")
+	for range 3 {
+		l.wait(time.Second)
+		if next := l.verdict.Next; !next.IsZero() && next.Sub(l.now) < time.Second {
+			t.Errorf("wants to decide again in %s, want a second at least", next.Sub(l.now))
+		}
+	}
+}
+
 func TestContract234OnlyNodesWithAReadyPodJoin(t *testing.T) {
 	l := following(t, eight, "a b c")
 	l.want("a=ready b=ready c=ready")

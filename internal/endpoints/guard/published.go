@@ -220,7 +220,7 @@ func (r *row) proof(w *world) proof {
 	switch {
 	case r.next != inventory.StateReady || r.evident != inventory.StateReady || r.drains || w.failOpen:
 		return unproved
-	case r.works(w):
+	case r.works(w) && r.was.standing != unplaced: // a check passes there that is not its Pod's
 		return passes
 	}
 	return serves

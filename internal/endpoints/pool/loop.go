@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"slices"
@@ -39,6 +40,8 @@ type loop struct {
 	// beatDue is when the next heartbeat is due, however busy the loop is. Results
 	// that change no decision are taken in there.
 	beatDue time.Time
+	// tried is when the source was asked first.
+	tried time.Time
 	// outcome is the last one that was observed.
 	outcome Outcome
 }
@@ -203,7 +206,7 @@ func (l *loop) absorb(e event) {
 func (l *loop) read(a answer, now time.Time) {
 	s := &l.outcome.Source
 	s.LastAttempt, s.LastErr, s.Next = a.reading.At, a.reading.Err, a.reading.Next
-	l.outcome.Read = &a.reading
+	l.tried, l.outcome.Read = cmp.Or(l.tried, s.LastAttempt), &a.reading
 	if a.inventory != nil {
 		r := &a.inventory.reading
 		s.LastSuccess, s.Nodes, s.Decisions = r.At, len(r.Nodes), a.inventory.read.Decisions
@@ -272,7 +275,7 @@ func (l *loop) settled(now time.Time) bool {
 	switch {
 	case s.LastAttempt.IsZero(), l.intake.inventory != nil, l.publisher.newest != nil:
 		return false
-	case now.Sub(s.LastAttempt) >= time.Duration(max(p.Rise, p.Fall))*(p.Interval+l.opts.HealthTimeout):
+	case now.Sub(l.tried) >= time.Duration(max(p.Rise, p.Fall))*(p.Interval+l.opts.HealthTimeout):
 		return true
 	case l.opts.Placer != nil && l.outcome.Placed.Newest == nil:
 		return false

@@ -102,6 +102,18 @@ func TestContract234InventoryAndPlacementAreDecidedOnTogether(t *testing.T) {
 	})
 }
 
+// TestContract238APlacementThatNeverCameIsToldHoweverOftenTheSourceIsRead.
+func TestContract238APlacementThatNeverCameIsToldHoweverOftenTheSourceIsRead(t *testing.T) {
+	follow(t, func(w *world, _ *placer) {
+		w.opts.PollInterval = time.Second
+		w.start()
+		during(45 * time.Second)
+		if o := w.last(); !o.Settled || o.Placed.LastErr == nil {
+			t.Errorf("settled %t with %v after 45 s, want it to be known that no placement comes", o.Settled, o.Placed.LastErr)
+		}
+	})
+}
+
 func TestContract234AChangedPlacementCountsNoInventoryTwice(t *testing.T) {
 	follow(t, func(w *world, p *placer) {
 		p.name("w1 w2 w3 w4 w5")
