@@ -63,10 +63,17 @@ func choose(offers []offer, which int) *decision {
 		}
 	}
 	members := o.verdict.Published(others, o.had())
+	dies := false
 	if o.phase == Draining {
+		dies = slices.ContainsFunc(members, func(m inventory.Member) bool { return o.loses(m, offers) })
 		members = draining(members, offers)
 	}
-	return &decision{members: members, checked: o.verdict.MayReplace()}
+	return &decision{members: members, checked: o.verdict.MayReplace(), dies: dies}
+}
+
+// loses reports whether slices that drain serve an endpoint that is down, and no others have it.
+func (o *offer) loses(m inventory.Member, offers []offer) bool {
+	return m.State == inventory.StateDown && served(o.slices, m.Address) && !slices.ContainsFunc(offers, func(other offer) bool { return other.has(m.Address) })
 }
 
 // had returns the endpoints that the slices of the target published when the group began to

@@ -183,7 +183,7 @@ func (l *loop) queue(f *fill, now time.Time) {
 	class := noClass
 	l.isolated(f, now, func(m *machine) {
 		if turn, ok := m.turn(now); ok {
-			if f.Phase != Serving { // what a hand-over takes back is no loss
+			if f.Phase != Serving && !m.dies { // what a hand-over takes back is no loss
 				turn.Rank = Rest
 			}
 			class = classOf(turn)

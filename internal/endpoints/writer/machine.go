@@ -22,6 +22,8 @@ type machine struct {
 	// members are what the pools decided; decided says that they did.
 	members []inventory.Member
 	decided bool
+	// dies says that slices of a hand-over serve an endpoint that is down.
+	dies bool
 	// right says that the last pass had nothing to write.
 	right bool
 	// state is what the store is known to hold.
@@ -82,6 +84,8 @@ type decision struct {
 	members []inventory.Member
 	// checked says that all endpoints of its pool were checked, and one works.
 	checked bool
+	// dies says that slices that drain serve an endpoint that is down.
+	dies bool
 }
 
 // handle takes an event in, and plans anew where it calls for that.
@@ -144,7 +148,7 @@ func (m *machine) absorb(e event, now time.Time) bool {
 	switch {
 	case e.decided != nil:
 		same := m.decided && slices.Equal(m.members, e.decided.members)
-		m.members, m.decided, m.outcome.Checked = e.decided.members, true, e.decided.checked
+		m.members, m.decided, m.dies, m.outcome.Checked = e.decided.members, true, e.decided.dies, e.decided.checked
 		if same && m.right {
 			m.outcome.Passed = true // it would come to the same
 			return false

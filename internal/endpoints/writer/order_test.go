@@ -137,6 +137,30 @@ func TestContract55ALossOfAnyTargetGoesFirst(t *testing.T) {
 	}
 }
 
+// TestContract202ADeathInSlicesThatDrainGoesFirst: what a hand-over takes back waits for its turn, and
+// what dies meanwhile does not.
+func TestContract202ADeathInSlicesThatDrainGoesFirst(t *testing.T) {
+	inCrowd(t, writer.SetOptions{Lanes: 4, Rate: 10}, manyNames(400), func(t *testing.T, c *crowd) {
+		for _, name := range neighbours {
+			s := c.all[name]
+			c.remove(s)
+			s.fill.Pool, s.fill.Phase = "red", writer.Draining
+			c.add(s)
+		}
+		during(2 * time.Minute)
+		c.set.Publish("blue", zoned(2)) // 400 writes that can wait, and spend the rate
+		during(time.Second)
+		c.set.Publish("red", verdict(2, 1))
+		during(250 * time.Millisecond)
+		for _, name := range neighbours {
+			if got := c.all[name].published(); got != "2=draining" {
+				t.Errorf("%s: got %q 250 ms after the verdict", name, got)
+			}
+		}
+		during(time.Minute)
+	})
+}
+
 func TestContract55LossesDoNotCountAgainstTheRateOfAll(t *testing.T) {
 	inCrowd(t, writer.SetOptions{Lanes: 4, Rate: 10}, manyNames(400), func(t *testing.T, c *crowd) {
 		c.set.Publish("blue", zoned(2))
