@@ -71,6 +71,9 @@ func (l *labels) of(pools []v1alpha1.EndpointPool) (map[string]map[string]string
 	}))
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !l.wanted.Load() {
+		l.last, l.known = nil, false // another pool may want them in days
+	}
 	return l.last, l.known || !l.wanted.Load()
 }
 

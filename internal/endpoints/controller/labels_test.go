@@ -99,6 +99,35 @@ func TestContract60LabelsThatChangeCountAtTheNextRead(t *testing.T) {
 	})
 }
 
+// TestContract58LabelsOfDaysAgoGrantNothing: while no pool selected by labels, none were read.
+func TestContract58LabelsOfDaysAgoGrantNothing(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		byLabel := strings.ReplaceAll(poolOf("blue", "10.0.0.0/24"), "namespaces: [shop, blog]", "namespaceSelector: {matchLabels: {tier: gold}}")
+		w.documents(byLabel)
+		w.service("shop/web", "http:80")
+		w.pool("blue", "10.0.0.1")
+		w.pool("green", "10.0.0.1")
+		labels := map[string]map[string]string{"shop": {"tier": "gold"}}
+		options := w.options()
+		options.Labels = func(context.Context) (map[string]map[string]string, error) {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return labels, nil
+		}
+		defer runWith(t, options)()
+		during(time.Minute)
+		w.documents(poolOf("green", "10.0.0.0/24"))
+		during(time.Hour)
+		w.locked(func() { labels = map[string]map[string]string{"shop": {}} })
+		w.documents(byLabel, bindingOf("shop/web", "blue", "ports: [{port: 80}]"))
+		during(time.Minute)
+		if got := w.usable("shop/web"); len(got) > 0 {
+			t.Errorf("got %v published by a label that the namespace no longer has", got)
+		}
+	})
+}
+
 // passesOf counts the passes of a program, each of which asks twice for the documents.
 type passesOf struct {
 	controller.Documents

@@ -113,7 +113,7 @@ func (s *Server) findLeft(ctx context.Context) {
 			s.signal()
 			return
 		case apierrors.IsForbidden(err):
-			s.teller.unseen(err)
+			s.teller.log.Info("slices in namespaces that no document names cannot be looked for; if there are any, they stay as they are and are not checked", "error", err)
 			s.searched.Store(true)
 			s.signal()
 			return

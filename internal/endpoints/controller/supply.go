@@ -34,8 +34,7 @@ type source struct {
 }
 
 func newSource(supply Supply, read func(nodes int)) *source {
-	s := &source{make: supply.Make, changed: make(chan struct{}, 1), read: read, tried: make(chan struct{}), ready: make(chan struct{})}
-	return s
+	return &source{make: supply.Make, changed: make(chan struct{}, 1), read: read, tried: make(chan struct{}), ready: make(chan struct{})}
 }
 
 // Read implements pool.Source.

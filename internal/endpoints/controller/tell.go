@@ -96,11 +96,6 @@ func (t *teller) labels(err error) {
 	}
 }
 
-// unseen tells that there may be slices of which nothing is known.
-func (t *teller) unseen(err error) {
-	t.log.Info("slices in namespaces that no document names cannot be looked for; if there are any, they stay as they are and are not checked", "error", err)
-}
-
 func (t *teller) pool(name string, err error) {
 	switch text, news := t.trouble(subject{kind: "pool", name: name}, naming.Names{Pool: name}, err); {
 	case news && err != nil:

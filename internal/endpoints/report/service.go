@@ -160,7 +160,7 @@ func (d *Document) condition(c nodeCount) Condition {
 		return Hold
 	case d.Stages.Ready == 0:
 		return NothingReady
-	case !d.complete(c), c.elsewhere > 0, d.Source.LastError != "", len(d.Source.Warnings) > 0, len(d.Store.SlicesBeside) > 0, len(d.Refusals) > 0, d.moves():
+	case !d.complete(c), c.elsewhere > 0, d.Source.LastError != "", len(d.Source.Warnings) > 0, len(d.Store.SlicesBeside) > 0, len(d.Refusals) > 0, slices.ContainsFunc(d.Pools, func(p PoolPart) bool { return p.State != Active }):
 		return Degraded
 	}
 	return Healthy
@@ -170,12 +170,6 @@ func (d *Document) condition(c nodeCount) Condition {
 // published is ready, and all of it is written but by a dry run.
 func (d *Document) complete(c nodeCount) bool {
 	return c.meant > 0 && c.ready == c.meant && !d.Source.LastSuccess.IsZero() && (d.Store.PendingSlices == 0 || d.DryRun)
-}
-
-// moves reports whether the Service is about to take something else from a pool, or
-// nothing any more.
-func (d *Document) moves() bool {
-	return slices.ContainsFunc(d.Pools, func(p PoolPart) bool { return p.State != Active })
 }
 
 // conditions are all conditions, the worst first.
