@@ -49,6 +49,8 @@ type api struct {
 	updates  []string
 	attempts map[string]int
 	refusing map[string]int
+	// hold keeps the answer to the next status that is stored until it is closed.
+	hold chan struct{}
 	// drops are the fields of a status that the definition does not have.
 	drops []string
 }
@@ -144,7 +146,14 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 		default:
 			return reply(r, code, fmt.Sprintf(`{"apiVersion":"v1","kind":"Status","status":"Failure","code":%d,"reason":%q,"message":"no"}`, code, reasons[code])), nil
 		}
-		return reply(r, http.StatusOK, a.objects[strings.TrimSuffix(path, "/status")]), nil
+		answer := a.objects[strings.TrimSuffix(path, "/status")]
+		if hold := a.hold; hold != nil {
+			a.hold = nil
+			a.mu.Unlock()
+			<-hold
+			a.mu.Lock()
+		}
+		return reply(r, http.StatusOK, answer), nil
 	case r.URL.Query().Has("sendInitialEvents"):
 		return reply(r, http.StatusUnprocessableEntity, `{}`), nil
 	case r.URL.Query().Has("watch"):

@@ -3,6 +3,7 @@ package apiserver
 import (
 	"cmp"
 	"errors"
+	"maps"
 	"slices"
 	"time"
 
@@ -94,10 +95,9 @@ func (s *statuses) any(of history) bool {
 // forget drops what is known of objects that are to say nothing any more. It expects the
 // lock.
 func (s *statuses) forget(known map[documents.Key]bool) {
-	for key := range s.refusals {
-		if !known[key] {
-			delete(s.refusals, key)
-		}
+	maps.DeleteFunc(s.refusals, func(key documents.Key, _ *refusal) bool { return !known[key] })
+	for _, times := range []map[documents.Key]time.Time{s.wrote, s.early} {
+		maps.DeleteFunc(times, func(key documents.Key, _ time.Time) bool { return !known[key] })
 	}
 }
 

@@ -144,13 +144,9 @@ type update struct {
 func (s *statuses) due(all iter.Seq[Status], now time.Time, of history) (due []update, waits bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := make(map[documents.Key]bool) // those that were refused
+	known := make(map[documents.Key]bool)
 	for want := range all {
-		was := s.historyOf(want.Key)
-		if was == refused {
-			known[want.Key] = true
-		}
-		if was != of {
+		if known[want.Key] = true; s.historyOf(want.Key) != of {
 			continue
 		}
 		if !want.Early {
@@ -216,7 +212,7 @@ func (w *Watcher) update(ctx context.Context, u update) error {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if o := k.objects[u.key]; o != nil && o.document.Object.UID == string(answer.UID) {
+	if o := k.objects[u.key]; o != nil && o.document.Object.UID == string(answer.UID) && !newer(o.version, answer.ResourceVersion) {
 		now := *o
 		now.version, now.has, now.sent = answer.ResourceVersion, k.summary(answer.JSON), nil
 		if now.has.digest != u.says.digest {

@@ -19,6 +19,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/apiserver"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/memory"
 )
 
 // wanted is what the binding web is to say.
@@ -221,6 +222,69 @@ func TestContract83AnotherObjectOfTheNameIsNotTold(t *testing.T) {
 		a.mu.Unlock()
 		telling(t, a, w)
 		a.got(t, 10*time.Second, 0)
+	})
+}
+
+// TestContract83AnAnswerThatIsLateUndoesNothing: meanwhile the spec changed, and a status that is
+// written into the version of the answer would be refused for ever.
+func TestContract83AnAnswerThatIsLateUndoesNothing(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		a, w := newAPI(), &wanted{ready: 2}
+		late := make(chan struct{})
+		a.hold = late
+		telling(t, a, w)
+		a.got(t, 2*time.Second, 1) // it is stored, and the answer is on its way
+		const path = "namespaces/shop/endpointbindings/web"
+		a.apply(path, strings.ReplaceAll(web, "30080", "30081"))
+		synctest.Wait()
+		close(late)
+		synctest.Wait()
+		a.mu.Lock()
+		version := a.revision
+		a.mu.Unlock()
+		w.set(func() { w.ready = 3 })
+		a.got(t, time.Minute, 2)
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if got := a.updates[1]; !strings.Contains(got, fmt.Sprintf(`"resourceVersion":"%d"`, version)) {
+			t.Errorf("got the status %s, want it for version %d", got, version)
+		}
+	})
+}
+
+// TestContract33NamesThatAreGoneAreForgotten: a team makes and deletes objects under ever new names.
+func TestContract33NamesThatAreGoneAreForgotten(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		a, w := newAPI(), &wanted{ready: 2}
+		telling(t, a, w)
+		long := strings.Repeat("n", 200)
+		rounds := func(from, to int) int {
+			for round := from; round < to; round++ {
+				var names []string
+				for i := range 100 {
+					names = append(names, fmt.Sprintf("%s-%d-%d", long, round, i))
+					a.apply("namespaces/shop/endpointbindings/"+names[i], web)
+				}
+				w.set(func() { w.more = names })
+				time.Sleep(time.Minute)
+				for _, name := range names {
+					a.remove("namespaces/shop/endpointbindings/"+name, false)
+				}
+				w.set(func() { w.more = nil })
+				time.Sleep(time.Minute)
+				a.mu.Lock()
+				if len(a.updates) < 100 {
+					t.Errorf("%d statuses were written, want 100", len(a.updates))
+				}
+				a.updates, a.attempts = nil, make(map[string]int)
+				a.mu.Unlock()
+			}
+			return memory.Live()
+		}
+		before := rounds(0, 5)
+		if more := rounds(5, 45) - before; more > 512<<10 {
+			t.Errorf("4,000 names that are gone cost %d KiB", more>>10)
+		}
 	})
 }
 
