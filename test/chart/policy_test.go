@@ -131,6 +131,15 @@ func policyHolds(t *testing.T, i *installed) {
 	if err := update(former); err != nil {
 		t.Errorf("one less of 1,000 of the Service of before: %v", err)
 	}
+	ofDB := changed(slice("db-1", "192.168.1.3"), func(s *discoveryv1.EndpointSlice) { s.Labels = map[string]string{discoveryv1.LabelServiceName: "db"} })
+	ofDB, err = admin.Create(t.Context(), ofDB, metav1.CreateOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofDB.Labels = slice(free).Labels
+	if err := update(ofDB); err == nil || !strings.Contains(err.Error(), "kubernetes.io/service-name") {
+		t.Errorf("the endpoints of another Service given to this one: got %v, want it refused", err)
+	}
 	stays.Endpoints[1].Addresses[0] = "192.168.1.2"
 	if err := update(stays); err == nil || !strings.Contains(err.Error(), "every new address") {
 		t.Errorf("another address outside beside it: got %v, want it refused", err)

@@ -81,8 +81,8 @@ validations:
     message: slices are written in the namespace {{ include "controller.targetNamespace" . }} only
   - expression: {{ printf "object.metadata.name in %s || oldObject != null" (include "controller.sliceNames" .) | quote }}
     messageExpression: {{ printf "'not the name of a slice of %s: ' + object.metadata.name" $c.targetServiceName | quote }}
-  - expression: {{ printf "variables.service == %s || variables.addsNone" ($c.targetServiceName | toJson) | quote }}
-    message: the label kubernetes.io/service-name must be {{ $c.targetServiceName }}
+  - expression: {{ printf "variables.service == %s && variables.labelsBefore[?'kubernetes.io/service-name'].orValue(%[1]s) == %[1]s || variables.addsNone" ($c.targetServiceName | toJson) | quote }}
+    message: the label kubernetes.io/service-name must be {{ $c.targetServiceName }}, and stay
   # The daemon repairs a slice that lost the label; it may not touch one with another label.
   {{- include "controller.policyOfBoth" (list . (include "controller.managedBy" .)) | trim | nindent 2 }}
   - expression: >-

@@ -48,7 +48,9 @@
 {{- end }}
 {{- end }}
 {{- range .Values.bounds.leaving }}
-{{- if include "controller.boundByCluster" $ }}
+{{- if include "controller.byAPI" $ }}
+{{- $m = append $m (printf "bounds.leaving: has no effect with controller.documentsApi, because the new Pods do not look at %s; leave it in bounds.namespaces, delete its bindings, wait until its slices are empty, then remove it" .) }}
+{{- else if include "controller.boundByCluster" $ }}
 {{- $m = append $m (printf "bounds.leaving: %s needs no entry, because the ClusterRole is for every namespace; remove it" .) }}
 {{- else if has . (ternary $.Values.bounds.namespaces (list (include "controller.targetNamespace" $)) (eq (include "controller.byDocuments" $) "true")) }}
 {{- $m = append $m (printf "bounds.leaving: %s is filled still; remove it here, or there" .) }}
