@@ -257,7 +257,7 @@ func TestContract33NamesThatAreGoneAreForgotten(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		a, w := newAPI(), &wanted{ready: 2}
 		telling(t, a, w)
-		long := strings.Repeat("n", 200)
+		long, written := strings.Repeat("n", 230), 0
 		rounds := func(from, to int) int {
 			for round := from; round < to; round++ {
 				var names []string
@@ -273,17 +273,19 @@ func TestContract33NamesThatAreGoneAreForgotten(t *testing.T) {
 				w.set(func() { w.more = nil })
 				time.Sleep(time.Minute)
 				a.mu.Lock()
-				if len(a.updates) < 100 {
-					t.Errorf("%d statuses were written, want 100", len(a.updates))
-				}
+				written += len(a.updates)
 				a.updates, a.attempts = nil, make(map[string]int)
 				a.mu.Unlock()
 			}
 			return memory.Live()
 		}
-		before := rounds(0, 5)
-		if more := rounds(5, 45) - before; more > 512<<10 {
-			t.Errorf("4,000 names that are gone cost %d KiB", more>>10)
+		before := rounds(0, 4)
+		more := rounds(4, 14) - before
+		if written < 700 { // a watch that begins anew misses some: this API server has no history
+			t.Errorf("%d statuses were written, want most of 1,400", written)
+		}
+		if more > 256<<10 {
+			t.Errorf("1,000 names that are gone cost %d KiB", more>>10)
 		}
 	})
 }
