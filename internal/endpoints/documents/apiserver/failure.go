@@ -92,12 +92,12 @@ func (s *statuses) any(of history) bool {
 	return of == accepted || len(s.refusals) > 0
 }
 
-// forget drops what is known of objects that are to say nothing any more. It expects the
-// lock.
-func (s *statuses) forget(known map[documents.Key]bool) {
+// forget drops what is known of objects that are to say nothing any more; one that comes again at
+// once is not written more often than another. It expects the lock.
+func (s *statuses) forget(known map[documents.Key]bool, now time.Time) {
 	maps.DeleteFunc(s.refusals, func(key documents.Key, _ *refusal) bool { return !known[key] })
 	for _, times := range []map[documents.Key]time.Time{s.wrote, s.early} {
-		maps.DeleteFunc(times, func(key documents.Key, _ time.Time) bool { return !known[key] })
+		maps.DeleteFunc(times, func(key documents.Key, at time.Time) bool { return !known[key] && now.Sub(at) >= least })
 	}
 }
 

@@ -168,7 +168,7 @@ func (s *statuses) due(all iter.Seq[Status], now time.Time, of history) (due []u
 			return due, true
 		}
 	}
-	s.forget(known)
+	s.forget(known, now)
 	return due, waits
 }
 
