@@ -129,6 +129,18 @@ func TestContract01ASliceThatGainsDoesNotLoseTheReadyCopyOfADuplicate(t *testing
 	}
 }
 
+func TestWhatBecomesReadyIsWrittenBeforeAZone(t *testing.T) {
+	a, b := numbered(1, 1), numbered(2, 2)
+	a[0].State, b[0].State = inventory.StateReady, inventory.StateDown
+	current := []publish.Slice{{Name: "s1", Family: publish.IPv4, Endpoints: a}, {Name: "s2", Family: publish.IPv4, Endpoints: b}}
+	zoned, ready := slices.Clone(a), slices.Clone(b)
+	zoned[0].Zone, ready[0].State = "zone-2", inventory.StateReady
+	desired := []publish.Slice{{Name: "s1", Family: publish.IPv4, Endpoints: zoned}, {Name: "s2", Family: publish.IPv4, Endpoints: ready}}
+	if writes := publish.Diff(current, desired); len(writes) != 2 || writes[0].Slice.Name != "s2" {
+		t.Errorf("got %+v, want the endpoint that becomes ready first", writes)
+	}
+}
+
 func TestARemovalThatIsNoMoveWaitsForNothing(t *testing.T) {
 	w := newWorld(2)
 	w.publish(numbered(1, 4))
