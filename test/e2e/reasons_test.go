@@ -77,7 +77,7 @@ func reasonCases() map[string]reasonCase {
 		"ReadyHeld":     {then: func(w *world) { w.writeFile("[]") }, event: "RemovalHeld", says: "NoNodes", env: map[string]string{"EMPTY_RESULT_THRESHOLD": "0"}},
 		"ReadyDraining": {then: leaveAlone, event: "RemovalHeld", says: "NothingPasses", env: map[string]string{"DRAIN_PERIOD": "10m"}},
 		"ReadyFailing":  {then: killFirst, env: map[string]string{"HEALTH_CHECK_FALL": "1000"}},
-		"Draining":      {then: func(w *world) { w.nodes[0].Leaving = true; w.writeInventory(w.nodes) }, event: "EndpointsUpdated", says: "(draining)", env: map[string]string{"DRAIN_PERIOD": "10m"}},
+		"Draining":      {then: func(w *world) { w.nodes[0].Leaving = true; w.writeInventory(w.nodes) }, event: "EndpointsUpdated", says: "(draining)", env: map[string]string{"DRAIN_PERIOD": "10m", "HEALTH_CHECK_RISE": "1"}},
 		"Gone":          {then: func(w *world) { w.writeInventory(w.nodes[1:]) }, event: "EndpointsUpdated", says: "removed", env: map[string]string{"DRAIN_PERIOD": "1s"}},
 
 		"ProbePending":     {before: silenceFirst, env: map[string]string{"HEALTH_CHECK_TIMEOUT": "2m", "HEALTH_CHECK_INTERVAL": "2m"}},

@@ -3,6 +3,7 @@ package sourcetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"net/netip"
 	"slices"
@@ -91,11 +92,13 @@ func wantError(t *testing.T, nodes []inventory.Node, err error) {
 func (s suite) complete(t *testing.T) {
 	// More nodes than fit on one page of any API.
 	for _, count := range []int{1, 3, 1200} {
-		want := s.fleet(count)
-		h := s.start(t, want)
-		if d := diff(want, read(t, h.Source)); d != "" {
-			t.Errorf("%d nodes (-want +got):\n%s", count, d)
-		}
+		t.Run(fmt.Sprint(count, " nodes"), func(t *testing.T) { // each source ends before the next begins
+			want := s.fleet(count)
+			h := s.start(t, want)
+			if d := diff(want, read(t, h.Source)); d != "" {
+				t.Errorf("(-want +got):\n%s", d)
+			}
+		})
 	}
 }
 
