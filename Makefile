@@ -19,12 +19,9 @@ FIRST ?= 1
 STORM ?= 10m
 # Where the lab leaves its figures; with REPORT=1 it writes test/lab/results/traffic.md of them.
 LAB_RESULTS ?= $(CURDIR)/bin/lab
-LAB_PACKAGES = ./test/conformance ./test/envoy ./test/proxies
-# Two laboratories stand at the same time, each with a network of its own, unless figures are wanted. Their tests
-# are few and wait most of the time; more of them at once do not disturb each other.
-LAB_BESIDE = ^(TestFleets|TestSoak)$$
-LAB_FLAGS = -tags lab -count=1 -p 1 -parallel 10 -v
-LAB_TEST = $(LAB_ROOT) LAB_LONG=$(LONG) LAB_RESULTS=$(LAB_RESULTS) go test $(LAB_FLAGS) -timeout $(if $(LONG),24h,40m)
+LAB_PACKAGES = ./test/lab ./test/conformance ./test/envoy ./test/proxies
+# The lab's own tests are few and wait most of the time; more of them at once do not disturb each other.
+LAB_FLAGS = -tags lab -count=1 -p 1 -parallel 7 -v
 # What runs without the race detector is compiled as the programs are, so that nothing is compiled for both.
 AS_BUILT = env CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -buildvcs=false -trimpath"
 # The lab needs root. Who is not uses sudo, with the modules that are there and a build cache of root's own.
@@ -75,8 +72,7 @@ test-short: packages ## Run the tests that need no API server
 lab: packages ## Send traffic through a real kube-proxy while the world changes, as root (LONG=1: the long form; REPORT=1: write test/lab/results)
 	@tools/build.sh test lab
 	@rm -rf $(LAB_RESULTS) && mkdir -p $(LAB_RESULTS)
-	$(if $(LONG)$(REPORT)$(TESTFLAGS),$(LAB_TEST) $(TESTFLAGS) ./test/lab $(LAB_PACKAGES), \
-	  hack/beside.sh $(LAB_TEST) -run '$(LAB_BESIDE)' ./test/lab -- $(LAB_TEST) -skip '$(LAB_BESIDE)' ./test/lab $(LAB_PACKAGES)) | grep --line-buffered -Ev '^ *=== '
+	$(LAB_ROOT) LAB_LONG=$(LONG) LAB_RESULTS=$(LAB_RESULTS) go test $(LAB_FLAGS) -timeout $(if $(LONG),24h,40m) $(TESTFLAGS) $(LAB_PACKAGES) | grep --line-buffered -Ev '^ *=== '
 	@# Of the tests of the charts only those that need a real Envoy; make test runs the others.
 	[ -n "$(TESTFLAGS)" ] || $(LAB_ROOT) go test $(LAB_FLAGS) -timeout 20m -run '^TestContract121AnEnvoy' ./test/chart | grep --line-buffered -Ev '^ *=== '
 	@[ -z "$(REPORT)" ] || go run ./test/lab/report -from $(LAB_RESULTS) -to test/lab/results
