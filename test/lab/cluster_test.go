@@ -91,6 +91,7 @@ func wantFollowed(t *testing.T, c *lab.Cluster, seen *lab.Seen) {
 // noPodNamed loses a node, and then every Pod in the remote slices, though two of them serve on.
 func noPodNamed(t *testing.T, c *lab.Cluster) {
 	c.Begin(100)
+	pause(7 * time.Second) // a check that was silent while kube-proxy began counts for FALL intervals
 	seen := c.See()
 	lost := c.Pods()[0].Node
 	c.Mark("fault")
