@@ -32,8 +32,23 @@ if [ ${#waiting[@]} -eq 0 ] || [ ${#others[@]} -eq 0 ]; then
   exec go test "$@" "${patterns[@]}"
 fi
 
+log=$(mktemp)
 TEST_PROGRAMS=$(mktemp -d) # what one package builds is there for all: see test/built
 export TEST_PROGRAMS
-trap 'rm -rf "$TEST_PROGRAMS"' EXIT
+set -m # a process group of its own, so that it can be ended with all that it started
+go test -parallel 4 "$@" "${waiting[@]}" >"$log" 2>&1 &
+beside=$!
+set +m
+trap 'kill -- "-$beside" 2>/dev/null || true; rm -rf "$log" "$TEST_PROGRAMS"' EXIT
 trap 'exit 130' INT TERM
-"$(dirname "${BASH_SOURCE[0]}")/beside.sh" go test -parallel 4 "$@" "${waiting[@]}" -- go test -p "$(($(nproc) + 1))" "$@" "${others[@]}"
+
+failed=0
+go test -p "$(($(nproc) + 1))" "$@" "${others[@]}" || failed=1
+exec 3<"$log"
+while kill -0 "$beside" 2>/dev/null; do
+  cat <&3
+  sleep 0.5
+done
+cat <&3
+wait "$beside" || failed=1
+exit "$failed"

@@ -72,7 +72,7 @@ func (l *labels) of(pools []v1alpha1.EndpointPool) (map[string]map[string]string
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !l.wanted.Load() {
-		l.last, l.known = nil, false // another pool may want them in days
+		l.last, l.known = nil, false // a later pool must not decide by labels of today
 	}
 	return l.last, l.known || !l.wanted.Load()
 }

@@ -16,18 +16,19 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
+
+// byLabel is a pool that selects namespaces by a label.
+func byLabel() string {
+	return strings.ReplaceAll(poolOf("blue", "10.0.0.0/24"), "namespaces: [shop, blog]", "namespaceSelector: {matchLabels: {tier: gold}}")
+}
 
 // TestContract60LabelsThatCannotBeReadTakeNothingAway: a pool allows namespaces by a label.
 func TestContract60LabelsThatCannotBeReadTakeNothingAway(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.documents(
-			strings.ReplaceAll(poolOf("blue", "10.0.0.0/24"), "namespaces: [shop, blog]", "namespaceSelector: {matchLabels: {tier: gold}}"),
-			bindingOf("shop/web", "blue", "ports: [{port: 80}]"),
-		)
+		w.documents(byLabel(), bindingOf("shop/web", "blue", "ports: [{port: 80}]"))
 		w.service("shop/web", "http:80")
 		w.pool("blue", "10.0.0.1", "10.0.0.2")
 		gold := map[string]map[string]string{"shop": {"tier": "gold"}}
@@ -71,10 +72,7 @@ func TestContract60LabelsThatCannotBeReadTakeNothingAway(t *testing.T) {
 func TestContract60LabelsThatChangeCountAtTheNextRead(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.documents(
-			strings.ReplaceAll(poolOf("blue", "10.0.0.0/24"), "namespaces: [shop, blog]", "namespaceSelector: {matchLabels: {tier: gold}}"),
-			bindingOf("shop/web", "blue", "ports: [{port: 80}]"),
-		)
+		w.documents(byLabel(), bindingOf("shop/web", "blue", "ports: [{port: 80}]"))
 		w.service("shop/web", "http:80")
 		w.pool("blue", "10.0.0.1")
 		labels, reads := map[string]map[string]string{"shop": {}}, 0
@@ -104,8 +102,7 @@ func TestContract60LabelsThatChangeCountAtTheNextRead(t *testing.T) {
 func TestContract58LabelsOfDaysAgoGrantNothing(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		byLabel := strings.ReplaceAll(poolOf("blue", "10.0.0.0/24"), "namespaces: [shop, blog]", "namespaceSelector: {matchLabels: {tier: gold}}")
-		w.documents(byLabel)
+		w.documents(byLabel())
 		w.service("shop/web", "http:80")
 		w.pool("blue", "10.0.0.1")
 		w.pool("green", "10.0.0.1")
@@ -121,7 +118,7 @@ func TestContract58LabelsOfDaysAgoGrantNothing(t *testing.T) {
 		w.documents(poolOf("green", "10.0.0.0/24"))
 		during(time.Hour)
 		w.locked(func() { labels = map[string]map[string]string{"shop": {}} })
-		w.documents(byLabel, bindingOf("shop/web", "blue", "ports: [{port: 80}]"))
+		w.documents(byLabel(), bindingOf("shop/web", "blue", "ports: [{port: 80}]"))
 		during(time.Minute)
 		if got := w.usable("shop/web"); len(got) > 0 {
 			t.Errorf("got %v published by a label that the namespace no longer has", got)
@@ -147,10 +144,7 @@ func (p *passesOf) Set() documents.Set {
 func TestContract60APassComesWhenLabelsChangeAndNotWithEachRead(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		w.documents(
-			strings.ReplaceAll(poolOf("blue", "10.0.0.0/24"), "namespaces: [shop, blog]", "namespaceSelector: {matchLabels: {tier: gold}}"),
-			bindingOf("shop/web", "blue", "ports: [{port: 80}]"),
-		)
+		w.documents(byLabel(), bindingOf("shop/web", "blue", "ports: [{port: 80}]"))
 		w.service("shop/web", "http:80")
 		w.pool("blue", "10.0.0.1", "10.0.0.2", "10.0.0.3")
 		const idle, long = 30 * time.Second, 2 * time.Minute // without a cause there is a pass each 30 s
@@ -202,37 +196,6 @@ func TestContract60APassComesWhenLabelsChangeAndNotWithEachRead(t *testing.T) {
 				t.Errorf("change %d of the labels: got no pass within a second of the read", i+1)
 			}
 			during(7 * time.Second)
-		}
-	})
-}
-
-// closedHub opens no store for one Service.
-type closedHub struct {
-	controller.Hub
-	service string
-}
-
-func (h closedHub) Open(of publish.Target) (controller.Store, error) {
-	if of.Service == h.service {
-		return nil, errors.New("no room")
-	}
-	return h.Hub.Open(of)
-}
-
-// TestContract54AServiceWhoseStoreCannotBeOpenedHoldsUpNoOther, also where both have the same checks.
-func TestContract54AServiceWhoseStoreCannotBeOpenedHoldsUpNoOther(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		w := newWorld(t)
-		w.documents(poolOf("blue", "10.0.0.0/24"), bindingOf("shop/api", "blue", "ports: [{port: 80}]"), bindingOf("shop/web", "blue", "ports: [{port: 80}]"))
-		w.service("shop/api", "http:80")
-		w.service("shop/web", "http:80")
-		w.pool("blue", "10.0.0.1")
-		options := w.options()
-		options.Hub = closedHub{options.Hub, "api"}
-		defer runWith(t, options)()
-		during(time.Minute)
-		if got := w.usable("shop/web"); !slices.Equal(got, []string{"10.0.0.1:80"}) {
-			t.Errorf("got %v, want the Service filled beside one that cannot be", got)
 		}
 	})
 }

@@ -230,14 +230,20 @@ func TestContract148AClientOfTheTimeWithoutRoomBeginsAnew(t *testing.T) {
 	}
 }
 
+// upTo are the numbers from 1.
+func upTo(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i + 1
+	}
+	return all
+}
+
 // TestContract148WhereSlicesSayTooMuchWhatDiesGoes: an endpoint that is new waits, one that
 // is gone goes at once.
 func TestContract148WhereSlicesSayTooMuchWhatDiesGoes(t *testing.T) {
 	w := newWatched()
-	many := make([]int, 100)
-	for i := range many {
-		many[i] = i + 1
-	}
+	many := upTo(100)
 	w.set(cache.Services, saying("evil", "web", 1, 0))
 	w.set(cache.Slices, listing("evil", "web-1", "web", 1, 1, 2))
 	w.set(cache.Services, saying("shop", "web", 1, 0))
@@ -279,10 +285,7 @@ func TestContract148WhereSlicesSayTooMuchWhatDiesGoes(t *testing.T) {
 // TestContract148WhatIsGoneGoesAlsoByAListWithoutRoom: as by a watch.
 func TestContract148WhatIsGoneGoesAlsoByAListWithoutRoom(t *testing.T) {
 	w := newWatched()
-	many := make([]int, 100)
-	for i := range many {
-		many[i] = i + 1
-	}
+	many := upTo(100)
 	w.set(cache.Services, saying("evil", "web", 1, 0))
 	w.set(cache.Slices, listing("evil", "web-1", "web", 1, 1, 2))
 	var all []cache.Input

@@ -17,6 +17,8 @@ const (
 // clients bounds streams or lists, all of them and those of each identity.
 type clients struct {
 	most, mostOfOne int
+	// again is after how many seconds a client may ask again.
+	again int
 	// full and crowded say that there are as many as may be, of all and of one identity.
 	full, crowded string
 
@@ -30,10 +32,10 @@ func (c *clients) enter(name string) *refusal {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.all >= c.most {
-		return refuse(429, "TooManyRequests", c.full, c.all).after(5)
+		return refuse(429, "TooManyRequests", c.full, c.all).after(c.again)
 	}
 	if c.of[name] >= c.mostOfOne {
-		return refuse(429, "TooManyRequests", c.crowded, name, c.of[name]).after(5)
+		return refuse(429, "TooManyRequests", c.crowded, name, c.of[name]).after(c.again)
 	}
 	c.all++
 	c.of[name]++

@@ -101,8 +101,8 @@ func New(opts Options) (*Server, error) {
 	return &Server{
 		room: transport.NewRoom(spare, opts.MostClients+spare, opts.MostOfOne+spare),
 		opts: opts, authority: authority{file: opts.TLS.ClientCAFile}, stopping: make(chan struct{}),
-		clients: clients{most: opts.MostClients, mostOfOne: opts.MostOfOne, of: make(map[string]int), full: fullOfStreams, crowded: ownStreams},
-		lists:   clients{most: mostLists, mostOfOne: ofOne, of: make(map[string]int), full: "%d lists are being sent; ask again", crowded: ownLists},
+		clients: clients{most: opts.MostClients, mostOfOne: opts.MostOfOne, again: 5, of: make(map[string]int), full: fullOfStreams, crowded: ownStreams},
+		lists:   clients{most: mostLists, mostOfOne: ofOne, again: 1, of: make(map[string]int), full: "%d lists are being sent; ask again", crowded: ownLists},
 	}, nil
 }
 
