@@ -15,10 +15,11 @@ func count(streak inventory.Streak, r inventory.Result) inventory.Streak {
 	switch {
 	case r.Outcome == inventory.Elsewhere:
 		if u := unconnected; !streak.SilentSince.IsZero() && !r.At.Before(streak.SilentSince) && r.Failures > u.Elsewhere && r.Failures <= u.Failures {
-			if r.Missed {
-				u.Missed = r.At
-			} else {
+			switch {
+			case !r.Missed:
 				u.Elsewhere, u.Answered, u.Replica = r.Failures, r.At, r.Message
+			case r.At.After(u.Missed): // an answer may come late
+				u.Missed = r.At
 			}
 			streak.Unconnected = u
 		}

@@ -203,6 +203,9 @@ func TestContract45AMountedConfigMapIsReadAsOfOneMoment(t *testing.T) {
 	}
 	cancel()
 	must(t, <-swapped)
+	if set = documents.Advance(set, folder.Read(t.Context(), dir)); !set.Complete || len(set.Entries) != 2 {
+		t.Errorf("got %q, complete %t, once it stands still", names(set), set.Complete)
+	}
 }
 
 func TestAChangeIsSeenWithoutARestart(t *testing.T) {

@@ -35,18 +35,38 @@ func Read(ctx context.Context, dir string) documents.Folder {
 		}
 		last = found
 	}
+	return changing()
+}
+
+func changing() documents.Folder {
 	return documents.Folder{
 		Problem: "the folder DOCUMENTS_DIR changes all the time", Remedy: "replace its files at once, as a mounted ConfigMap does",
 	}
 }
 
-// Look reads the folder once. While its files change, one look may miss a document.
+// Look reads the folder once. While its files change, one look may miss a document; not where it
+// is a mounted ConfigMap, whose files are those of the folder that the link ..data names.
 func Look(ctx context.Context, dir string) documents.Folder {
+	link := filepath.Join(dir, "..data")
+	version, err := os.Open(link) // while it is open, no later version has its inode
+	if err == nil {
+		defer version.Close()
+	}
 	found, err := readAll(ctx, dir)
-	if err != nil {
+	switch {
+	case err != nil:
 		return unreadable(err)
+	case version != nil && !names(link, version):
+		return changing()
 	}
 	return found
+}
+
+// names reports whether a path is that of an open file.
+func names(path string, f *os.File) bool {
+	there, err := os.Stat(path)
+	same, failed := f.Stat()
+	return err == nil && failed == nil && os.SameFile(there, same)
 }
 
 func unreadable(err error) documents.Folder {
