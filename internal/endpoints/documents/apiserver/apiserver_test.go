@@ -197,7 +197,11 @@ func reply(r *http.Request, code int, body string) *http.Response {
 // watched runs a watcher of the server until the test ends.
 func watched(t *testing.T, a *api) *apiserver.Watcher {
 	t.Helper()
-	w := newWatcher(t, a)
+	return running(t, newWatcher(t, a))
+}
+
+func running(t *testing.T, w *apiserver.Watcher) *apiserver.Watcher {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -29,6 +30,9 @@ type kind struct {
 
 	mu      sync.Mutex
 	objects map[documents.Key]*object
+	// spaces are by namespace, and most is how many bytes each may take.
+	spaces map[string]space
+	most   int
 	// newest is the latest revision of which list or watch told, since the server came back
 	// from a backup if it did.
 	newest string
@@ -40,10 +44,10 @@ type kind struct {
 }
 
 func newKind(w *Watcher, name string, resource kube.Resource) *kind {
-	k := &kind{watcher: w, name: name, resource: resource, objects: make(map[documents.Key]*object)}
+	k := &kind{watcher: w, name: name, resource: resource, objects: make(map[documents.Key]*object), spaces: make(map[string]space), most: mostOfNamespace}
 	k.watch = &kube.Reflector{
 		Client: w.client, What: name, Resource: resource, Object: &kube.Raw{},
-		Store:    &kube.Feed[*kube.Raw, *object]{Lock: &k.mu, Read: k.read, Set: k.set, Remove: k.remove, SetAll: k.replace, Seen: k.seen},
+		Store:    &kube.Feed[*kube.Raw, *object]{Lock: &k.mu, Read: k.read, Set: k.set, Remove: k.remove, SetAll: k.replace, Seen: k.seen, Listing: k.bounded},
 		Answered: k.answered,
 		Longest: func(err error) time.Duration {
 			if apierrors.IsNotFound(err) || apierrors.IsForbidden(err) {
@@ -111,13 +115,17 @@ type object struct {
 	// leftOut says that the newest list does not have it, and undone that it was lost when
 	// the server came back from a backup.
 	leftOut, undone bool
+	// size is about how many bytes are kept of it, also of what it said before where that is in
+	// effect. refused says that there was no room for what it says.
+	size    int
+	refused bool
 }
 
 // read decodes an object.
 func (k *kind) read(raw *kube.Raw) (*object, error) {
 	document, err := documents.DecodeObject(raw.JSON)
 	document.Key.Kind = k.name
-	return &object{document: document, version: raw.ResourceVersion, has: k.summary(raw.JSON)}, err
+	return &object{document: document, version: raw.ResourceVersion, has: k.summary(raw.JSON), size: sizeOf(document)}, err
 }
 
 // set takes over an object, also its document where the generation is the one before: while
@@ -127,14 +135,15 @@ func (k *kind) set(o *object) {
 	if before := k.objects[o.document.Key]; before != nil && before.version == o.version {
 		o.sent = before.sent
 	}
-	k.objects[o.document.Key] = o
-	k.watcher.signal()
+	k.objects[o.document.Key] = k.fit(o)
+	k.tell(o.document.Key.Namespace)
 }
 
 // remove forgets an object that is gone.
 func (k *kind) remove(o *object) {
+	k.count(k.objects[o.document.Key], -1)
 	delete(k.objects, o.document.Key)
-	k.watcher.signal()
+	k.tell(o.document.Key.Namespace)
 }
 
 // replace takes over a complete list, with every document of it: after a backup an object
@@ -152,12 +161,20 @@ func (k *kind) replace(all []*object, revision string) error {
 	leftOut := false
 	for key, o := range k.objects {
 		undone := o.undone || back
-		if now[key] != nil || o.leftOut && !undone {
+		if now[key] != nil {
+			continue
+		}
+		if o.leftOut && !undone {
+			k.count(o, -1)
 			continue
 		}
 		kept := *o
 		kept.leftOut, kept.undone = true, undone
 		now[key], leftOut = &kept, leftOut || !undone
+	}
+	slices.SortFunc(all, func(a, b *object) int { return a.size - b.size }) // most fit where the smallest come first
+	for _, o := range all {
+		now[o.document.Key] = k.fit(o)
 	}
 	k.objects, k.listed, k.had, k.missing = now, true, true, false
 	if leftOut {
