@@ -144,8 +144,10 @@ func (k *kinds) refusesNobody(t *testing.T) {
 			t.Errorf("a slice in %s: %v", namespace, err)
 		}
 	}
-	if _, err := k.daemon(t).DiscoveryV1().EndpointSlices(kindsTeam).Create(t.Context(), poolSlice("berlin", "web.berlin.9", "10.0.0.11"), dry); err != nil {
-		t.Errorf("a slice of the daemon: %v", err)
+	for _, name := range []string{"web.berlin.9", "legacy", "legacy-ipv6"} { // spec.adopt of an object gives a slice any name
+		if _, err := k.daemon(t).DiscoveryV1().EndpointSlices(kindsTeam).Create(t.Context(), poolSlice("berlin", name, "10.0.0.11"), dry); err != nil {
+			t.Errorf("a slice of the daemon: %v", err)
+		}
 	}
 }
 

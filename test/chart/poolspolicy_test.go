@@ -38,7 +38,7 @@ func (p *teams) awaitRefusal(t *testing.T, namespace string) {
 	t.Helper()
 	daemon := p.daemon(t).DiscoveryV1().EndpointSlices(namespace)
 	stage.Until(t, "the policy to be in force", func() bool {
-		_, wrong := daemon.Create(t.Context(), poolSlice("berlin", "other", "10.0.0.11"), dry)
+		_, wrong := daemon.Create(t.Context(), poolSlice("berlin", "web.berlin.9", "192.168.0.11"), dry)
 		_, right := daemon.Create(t.Context(), poolSlice("berlin", "web.berlin.9", "10.0.0.11"), dry)
 		return wrong != nil && strings.Contains(wrong.Error(), "ValidatingAdmissionPolicy") && right == nil
 	})

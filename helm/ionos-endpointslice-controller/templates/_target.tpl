@@ -54,8 +54,8 @@ family without a subnet are among them: after an upgrade its endpoints have to l
 {{- define "controller.ports" -}}
 {{- $ports := list }}
 {{- range include "controller.list" .Values.controller.targetPorts | fromJsonArray }}
-{{- $number := regexReplaceAll "^.*=|/.*$" . "" }}
-{{- $protocol := ternary (upper (regexReplaceAll "^.*/" . "")) "TCP" (contains "/" .) }}
+{{- $number := regexReplaceAll "^.*=|/.*$" . "" | nospace }}
+{{- $protocol := ternary (regexReplaceAll "^.*/" . "" | nospace | upper) "TCP" (contains "/" .) }}
 {{- $ports = append $ports (dict "port" (int $number) "protocol" $protocol) }}
 {{- else }}
 {{- $ports = append $ports (dict "port" (int .Values.controller.targetPort) "protocol" "TCP") }}
