@@ -101,11 +101,12 @@ addresses_of() {
   jq -r --arg id "$1" 'select(.href | ascii_downcase | contains("/servers/" + ($id | ascii_downcase) + "/")) | .properties | (.ips // [])[], (.ipv6Ips // [])[] | select(. != null and . != "")' <<<"$cards"
 }
 
-# published prints what the daemon's slices publish: address and whether it is ready.
+# published prints what the daemon's slices publish: address and whether it is ready. With publishNotReadyAddresses each
+# endpoint has the condition ready.
 published() {
   kube -n "$target_namespace" get endpointslices -o json \
     --selector "kubernetes.io/service-name=$TARGET_SERVICE_NAME,endpointslice.kubernetes.io/managed-by=${TARGET_MANAGED_BY:-ionos-endpointslice-controller}" |
-    jq -r '.items[].endpoints // [] | .[] | .conditions.ready as $ready | .addresses[] | "\(.) \($ready)"'
+    jq -r '.items[].endpoints // [] | .[] | (.conditions.serving and (.conditions.terminating | not)) as $ready | .addresses[] | "\(.) \($ready)"'
 }
 
 need curl jq

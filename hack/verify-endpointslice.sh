@@ -89,7 +89,7 @@ def pair(port):
 def picked(ports):
     """Return the ports of the Service that the daemon fills, None if that is not known."""
     if os.environ.get("TARGET_PORTS"):
-        split = (re.fullmatch(r"\s*([^=]*)=\d+(?:/(\w+))?\s*", text) for text in os.environ["TARGET_PORTS"].split(",") if text.strip())
+        split = (re.fullmatch(r"\s*([^=\s]+)\s*=\s*\d+\s*(?:/\s*(\w+))?\s*", text) for text in os.environ["TARGET_PORTS"].split(",") if text.strip())
         return {(found[1], (found[2] or "TCP").upper()) for found in split if found}
     if not os.environ.get("TARGET_PORT"):
         return None

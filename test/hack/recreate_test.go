@@ -171,10 +171,19 @@ func replacesNothing(t *testing.T, w *world) {
 		t.Fatal(err)
 	}
 	call("--yes").run(t).want(1, "no other endpoint is ready")
-	made.Endpoints = append(made.Endpoints, discoveryv1.Endpoint{Addresses: []string{"10.0.0.1"}, Conditions: made.Endpoints[0].Conditions})
-	if _, err := w.client.DiscoveryV1().EndpointSlices(w.namespace).Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
-		t.Fatal(err)
+	// With publishNotReadyAddresses each endpoint is written as ready, also one that is down or draining.
+	yes, no := true, false
+	other := func(conditions discoveryv1.EndpointConditions) {
+		made.Endpoints = append(made.Endpoints[:1], discoveryv1.Endpoint{Addresses: []string{"10.0.0.1"}, Conditions: conditions})
+		if made, err = w.client.DiscoveryV1().EndpointSlices(w.namespace).Update(t.Context(), made, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
 	}
+	other(discoveryv1.EndpointConditions{Ready: &yes, Serving: &no, Terminating: &no})
+	call("--yes").run(t).want(1, "no other endpoint is ready")
+	other(discoveryv1.EndpointConditions{Ready: &yes, Serving: &yes, Terminating: &yes})
+	call("--yes").run(t).want(1, "no other endpoint is ready")
+	other(made.Endpoints[0].Conditions)
 
 	call("--dry-run").run(t).want(0, "1 other endpoints are ready", "to do: cordon and drain", "the script changed no object")
 	call().run(t).want(1, "there is no terminal; it changed no object", "remedy: --yes")

@@ -167,6 +167,7 @@ func TestContract186VerifyKnowsThePortThatIsPicked(t *testing.T) {
 		"one that fits none":            {map[string]string{"TARGET_PORT": "7000"}, nil, 1, "TARGET_PORT=7000 fits none or several of the ports of Service web: set TARGET_PORTS"},
 		"no number":                     {map[string]string{"TARGET_PORT": "http"}, nil, 1, "TARGET_PORT=http fits none or several"},
 		"some of the Service's by name": {env: map[string]string{"TARGET_PORTS": "http=8080"}, says: "the slices are right"},
+		"with spaces":                   {env: map[string]string{"TARGET_PORTS": "http = 8080 / tcp"}, says: "the slices are right"},
 		"one by name that is missing":   {map[string]string{"TARGET_PORTS": "http=8080, metrics=9090/tcp"}, nil, 1, "no port is called 'metrics' (TCP)"},
 		"not said which":                {says: "the slices are right"},
 		"not said which, and none":      {nil, func(s *discoveryv1.EndpointSlice) { s.Ports = nil }, 1, "no port is called 'http' (TCP)"},
