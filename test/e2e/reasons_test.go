@@ -47,7 +47,7 @@ type reasonCase struct {
 // TestEachReasonOfAPlacementIsTheSameOnEverySurface.
 var ofPlacement = []string{"NoPod", "UnknownNode", "PlacementRejected"}
 
-// ofReplicas is the reason that takes two replicas, each with a network of its own; see TestContract239TwoReplicas
+// ofReplicas is the reason that takes two replicas, each with a network of its own; see TestChanges/Contract239_two_replicas
 // of package lab.
 const ofReplicas = "ReadyElsewhere"
 

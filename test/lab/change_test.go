@@ -22,9 +22,15 @@ type scenario struct {
 }
 
 // TestChanges changes the world in every planned way, and ends the daemon in the
-// middle of it.
+// middle of it. The longest scenes begin first.
 func TestChanges(t *testing.T) {
 	w := lab.Start(t)
+	for name, scenes := range map[string]func(*testing.T, *lab.World){"Contract239 two replicas": twoReplicas, "remote kube-proxies": remoteKubeProxies} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			scenes(t, w)
+		})
+	}
 	tell(t, w, []scenario{
 		{name: "pool replaced at once", text: "all workers are new between two reads, the old ones leave after they were announced", story: replacePool, options: lab.Options{Source: "kubernetes"}},
 		{name: "pool replaced unannounced", text: "between two reads all workers are others; the old ones run on for a while", story: swapPool},

@@ -15,13 +15,12 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/lab"
 )
 
-// TestRemoteKubeProxies moves a Pod of a remote cluster to another node, through the
+// remoteKubeProxies moves a Pod of a remote cluster to another node, through the
 // kube-proxies of both clusters. Where each node forwards to every Pod, no client may
 // notice it. Where a node takes connections for its own Pods only, the node that the Pod
 // has left is silent, and goes as a silent endpoint does. Where the daemon follows the remote
 // Service, no client may notice that either.
-func TestRemoteKubeProxies(t *testing.T) {
-	w := lab.Start(t)
+func remoteKubeProxies(t *testing.T, w *lab.World) {
 	for _, mode := range []kubeproxy.Mode{kubeproxy.IPTables, kubeproxy.NFTables} {
 		for _, policy := range lab.Policies {
 			t.Run(string(mode)+" "+string(policy), func(t *testing.T) {

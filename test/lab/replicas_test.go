@@ -25,10 +25,9 @@ const (
 	heldReason = "ReadyElsewhere"
 )
 
-// TestContract239TwoReplicas cuts the leader of two replicas off from workers, which clients and
+// twoReplicas cuts the leader of two replicas off from workers, which clients and
 // the other replica reach.
-func TestContract239TwoReplicas(t *testing.T) {
-	w := lab.Start(t)
+func twoReplicas(t *testing.T, w *lab.World) {
 	for name, scene := range map[string]struct {
 		text    string
 		options lab.Options
