@@ -203,6 +203,7 @@ func (r *twoReplicas) run(lasts time.Duration) {
 			r.due[name] = time.Duration(i) * r.policy.Interval / time.Duration(len(r.backends))
 		}
 	}
+	r.long = true
 	const step, timeout = 50 * time.Millisecond, time.Second
 	for end := r.since + lasts; r.since < end; r.since += step {
 		r.now = r.now.Add(step)
