@@ -42,8 +42,9 @@ func TestMistakesOfDocumentsNameBothVariables(t *testing.T) {
 		"LEADER_ELECTION_NAMESPACE: is required with LEADER_ELECTION=true and DOCUMENTS_DIR, and not set; set it to the namespace of this installation")
 	checkMistakes(t, env{"DOCUMENTS_API": "true", "STORE_KIND": "kubectl", "BOUNDS_SUBNETS": "10.0.0.0/8", "BOUNDS_NAMESPACES": "*", "BOUNDS_PORTS": "80"},
 		`DOCUMENTS_API="true": contradicts STORE_KIND=kubectl, which fills one Service and watches nothing; set STORE_KIND=client-go, or put the documents into DOCUMENTS_DIR`)
-	checkMistakes(t, env{"CREDENTIALS_DIR": "/credentials", "SECURED_SUBNET_CIDR": "10.0.0.0/24", "STATIC_NODES": "a=10.0.0.1", "TARGET_SERVICE_NAME": "web", "TARGET_PORT": "80"},
-		`CREDENTIALS_DIR="/credentials": has no effect without DOCUMENTS_DIR or DOCUMENTS_API=true; set one of them, or remove it`)
+	checkMistakes(t, env{"CREDENTIALS_DIR": "/credentials", "BOUNDS_LEAVING": "pay", "SECURED_SUBNET_CIDR": "10.0.0.0/24", "STATIC_NODES": "a=10.0.0.1", "TARGET_SERVICE_NAME": "web", "TARGET_PORT": "80"},
+		`CREDENTIALS_DIR="/credentials": has no effect without DOCUMENTS_DIR or DOCUMENTS_API=true; set one of them, or remove it`,
+		`BOUNDS_LEAVING="pay": has no effect without DOCUMENTS_DIR or DOCUMENTS_API=true; set one of them, or remove it`)
 }
 
 // Contract 81: pools in the API server have bounds, or there are none.

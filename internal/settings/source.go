@@ -185,6 +185,8 @@ type Documents struct {
 	BoundSubnets    []string `envconfig:"BOUNDS_SUBNETS" everything:"0.0.0.0/0,::/0" format:"subnet" example:"10.0.0.0/16" desc:"address ranges that contain all subnets of pools in the API server; needed with DOCUMENTS_API=true"`
 	BoundNamespaces []string `envconfig:"BOUNDS_NAMESPACES" everything:"*" format:"namespace" example:"shop,blog" desc:"namespaces that objects may fill; * is every namespace; needed with DOCUMENTS_API=true"`
 	BoundPorts      []string `envconfig:"BOUNDS_PORTS" everything:"1-65535" format:"port-range" example:"30080,31000-31999" desc:"ports that pools in the API server may allow, as numbers and ranges; needed with DOCUMENTS_API=true"`
+	// Leaving are watched, though no document names them.
+	Leaving []string `envconfig:"BOUNDS_LEAVING" format:"dns-label" example:"pay" desc:"namespaces that no document names any more, whose slices are emptied; needs documents"`
 }
 
 // Used reports whether documents take the place of variables.
@@ -196,8 +198,10 @@ func (d Documents) Used() bool { return d.Dir != "" || d.API }
 func (l *loader) checkDocuments() {
 	l.checkBounds()
 	if !l.byDocuments() {
-		if l.set("CREDENTIALS_DIR") {
-			l.mistake("CREDENTIALS_DIR", "has no effect without DOCUMENTS_DIR or DOCUMENTS_API=true", "set one of them, or remove it")
+		for _, name := range []string{"CREDENTIALS_DIR", "BOUNDS_LEAVING"} {
+			if l.set(name) {
+				l.mistake(name, "has no effect without DOCUMENTS_DIR or DOCUMENTS_API=true", "set one of them, or remove it")
+			}
 		}
 		return
 	}

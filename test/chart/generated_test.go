@@ -52,6 +52,7 @@ var chartMeanings = map[string]string{
 	"BOUNDS_SUBNETS":            " Set by `bounds`.",
 	"BOUNDS_NAMESPACES":         " Set by `bounds`.",
 	"BOUNDS_PORTS":              " Set by `bounds`.",
+	"BOUNDS_LEAVING":            " Set by `bounds`.",
 	"METRICS_ADDRESS":           " IPv6 alone: `[::]:8081`.",
 	"ADMIN_ADDRESS":             " For `kubectl port-forward`.",
 	"MAX_ENDPOINTS_PER_SLICE":   " See also `rbac.maxSlices`.",
@@ -72,6 +73,7 @@ var chartFallbacks = map[string]string{
 	"BOUNDS_SUBNETS":       "`bounds.subnets`",
 	"BOUNDS_NAMESPACES":    "`bounds.namespaces`",
 	"BOUNDS_PORTS":         "`bounds.ports`",
+	"BOUNDS_LEAVING":       "`bounds.leaving`",
 }
 
 func TestTheGeneratedPartsAreCurrent(t *testing.T) {

@@ -58,10 +58,14 @@ func namespaceLeaves(t *testing.T, c *cloud) {
 		stage.Until(t, "the endpoints in "+name, func() bool { return slices.Equal(i.Published(t, name), both) })
 	}
 	upgrade := func(stay, leaving, manager string) {
+		t.Helper()
 		i.helm(t, i.version, append([]string{"upgrade"}, append(args, leavingValues(t, stay, leaving, manager))...)...)
 		daemon.Renew(t)
 	}
 	upgrade("leaving-a, leaving-c", "leaving-b", "")
+	// The upgrade starts another process, which has seen no document that names the namespace.
+	daemon.Stop(t)
+	daemon = i.Kubelet.Start(t, i.podWith(t, "documents"), nil)
 	stage.Until(t, "the endpoints in leaving-b to go", func() bool { return len(i.Published(t, "leaving-b")) == 0 })
 	upgrade("leaving-a", "leaving-b, leaving-c", "another")
 	stage.Until(t, "the endpoints in leaving-c to go", func() bool { return len(i.Published(t, "leaving-c")) == 0 })

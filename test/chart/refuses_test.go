@@ -56,6 +56,7 @@ var tried = map[string][]string{
 	"inventoryCommandEnv":         {"A\\,B", "A=1", "A\\,"},
 	"credentialsDir":              {"/a"},
 	"boundsPorts":                 {"80"},
+	"boundsLeaving":               {"pay"},
 }
 
 // others are settings that go together.

@@ -82,6 +82,9 @@
 {{- $bounds := dict "BOUNDS_SUBNETS" (join "," .Values.bounds.subnets) "BOUNDS_NAMESPACES" $namespaces "BOUNDS_PORTS" (include "controller.text" .Values.bounds.ports) }}
 {{- $env = merge $env $bounds }}
 {{- end }}
+{{- with .Values.bounds.leaving }}
+{{- $_ := set $env "BOUNDS_LEAVING" (join "," .) }}
+{{- end }}
 {{- if .Values.credentials }}
 {{- $_ := set $env "CREDENTIALS_DIR" "/etc/endpoints/credentials" }}
 {{- end }}

@@ -119,7 +119,7 @@
 {{- $m = append $m "controller.targetPort: set it, or controller.targetPorts" }}
 {{- end }}
 {{- $m = concat $m (include "controller.mistakesOfChecks" . | fromJsonArray) }}
-{{- range $key := list "credentialsDir" "boundsSubnets" "boundsNamespaces" "boundsPorts" }}
+{{- range $key := list "credentialsDir" "boundsSubnets" "boundsNamespaces" "boundsPorts" "boundsLeaving" }}
 {{- if get $c $key }}
 {{- $m = append $m (printf "controller.%s: has no effect without documents; remove it" $key) }}
 {{- end }}

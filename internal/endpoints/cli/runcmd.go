@@ -227,6 +227,7 @@ func (p Program) build(c settings.Config, dryRun bool, read reader) (*parts, err
 		Documents: set, Watch: watch, Hub: hub, Labels: b.namespaceLabels,
 		Fence:    func(s targets.Store) targets.Store { return b.metrics.Store(b.leader.fence(s)) },
 		Bounds:   bounded(c.Documents),
+		Leaving:  c.Documents.Leaving,
 		Supply:   b.supply,
 		Checking: b.checking,
 		Asker:    b.leader.asker,

@@ -119,6 +119,9 @@ type Options struct {
 	// Bounds are the namespaces that documents in the API server may be about, none where
 	// these are all: a kind that is missing may have slices there.
 	Bounds []string
+	// Leaving are namespaces that no document names any more: what is published there is
+	// emptied, also by a process that has not seen them named.
+	Leaving []string
 	// Labels reads the labels of all namespaces. It is called where a pool selects
 	// namespaces by labels.
 	Labels func(ctx context.Context) (map[string]map[string]string, error)

@@ -20,7 +20,7 @@ import (
 )
 
 var (
-	histories = flag.Int("histories", 24, "how many random histories of documents, restarts, refusals and deaths are tried")
+	histories = flag.Int("histories", 12, "how many random histories of documents, restarts, refusals and deaths are tried")
 	history0  = flag.Int("first", 0, "the first of them")
 	history1  = flag.Int("history", -1, "the one history that is repeated")
 )

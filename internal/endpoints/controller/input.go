@@ -27,6 +27,9 @@ func (s *Server) input(now time.Time) (assign.Input, bool) {
 	for namespace := range set.Namespaces(in.Namespaces) {
 		s.opts.Hub.Watch(namespace)
 	}
+	for _, namespace := range s.opts.Leaving {
+		s.opts.Hub.Watch(namespace)
+	}
 	if len(set.Missing) > 0 { // then the slices tell whether the kind was there
 		for _, namespace := range s.opts.Bounds {
 			s.opts.Hub.Watch(namespace)
