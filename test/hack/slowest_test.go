@@ -85,26 +85,28 @@ func TestWithoutARunNothingIsSlow(t *testing.T) {
 func TestTheCheckListsTheSlowestAndEndsAsItsSteps(t *testing.T) {
 	const slowest = "7.0  unfinished TestKilled"
 	for name, c := range map[string]struct {
-		status int
-		find   string
-		said   string
+		status, beside int
+		find           string
+		said           string
 	}{
-		"all pass":               {0, "", slowest},
-		"a step fails":           {7, "", slowest},
-		"no list can be made":    {0, "exit 3", "== passed"},
-		"nor does the step pass": {7, "exit 3", "== make test"},
+		"all pass":                   {0, 0, "", slowest},
+		"a step fails":               {7, 0, "", slowest},
+		"what runs beside one fails": {0, 1, "", "the simulation's last line"},
+		"no list can be made":        {0, 0, "exit 3", "== passed"},
+		"nor does the step pass":     {7, 0, "exit 3", "== make test"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := folder(t, strings.ReplaceAll(printed, "--- SKIP", "--- PASS"))
 			temporary := t.TempDir()
 			path := []string{
-				fake(t, "make", fmt.Sprintf(`[ "$1" != test ] || { cat %q/0 && exit %d; }`, log, c.status)), fake(t, "go", ""), os.Getenv("PATH"),
+				fake(t, "make", fmt.Sprintf(`case $1 in test) cat %q/0 && exit %d ;; simulate) echo "the simulation's last line" && exit %d ;; esac`, log, c.status, c.beside)),
+				fake(t, "go", ""), os.Getenv("PATH"),
 			}
 			if c.find != "" {
 				path = slices.Insert(path, 0, fake(t, "find", c.find))
 			}
 			call := script{name: "../.ci/run", env: map[string]string{"TMPDIR": temporary}, path: strings.Join(path, ":")}
-			call.run(t).want(c.status, c.said)
+			call.run(t).want(max(c.status, c.beside), c.said)
 			if left, err := os.ReadDir(temporary); err != nil || len(left) > 0 {
 				t.Errorf("got %v, %v in the folder of temporary files, want nothing", left, err)
 			}
