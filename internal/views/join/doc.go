@@ -7,7 +7,7 @@
 // kube-proxy would:
 //
 //	a port of a slice      belongs to the port of the Service of its name and protocol
-//	no number, or 0        the port is left out
+//	no number              the port is left out, and so is one that is below 1 or above 65535
 //	family                 of a family that the Service does not have: left out
 //	several addresses      the first counts
 //	ready not said         ready

@@ -31,7 +31,7 @@ func Explain(address netip.Addr, slice *Slice, object *corev1.Service, all []*Sl
 		texts = append(texts, explainPort(address, slice, service, p, joined, all)...)
 	}
 	if len(texts) == 0 {
-		texts = []string{"the slice has no port with a name and a number, so there is no view"}
+		texts = []string{"the slice has no port with a name and a number from 1 to 65535, so there is no view"}
 	}
 	return texts
 }

@@ -325,15 +325,18 @@ func TestContract142ExplainNamesTheMentionThatCounts(t *testing.T) {
 	}
 }
 
-// TestContract38APortWithTheNumber0CountsForNothing: kube-proxy leaves it out.
+// TestContract38APortWithTheNumber0CountsForNothing: kube-proxy leaves it out. A number that is none
+// of a port makes a proxy reject the answer that has it, with the endpoints of every other Service.
 func TestContract38APortWithTheNumber0CountsForNothing(t *testing.T) {
-	object := &discoveryv1.EndpointSlice{
-		ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: "s", Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
-		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To(int32(0))}},
-		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}},
-	}
-	if got := join.Join(service(), []*join.Slice{join.ToSlice(object)}); len(got) > 0 {
-		t.Errorf("got %v, want no endpoint", got)
+	for _, number := range []int32{0, -1, 65536} {
+		object := &discoveryv1.EndpointSlice{
+			ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: "s", Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
+			AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: &number}},
+			Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0.1"}}},
+		}
+		if got := join.Join(service(), []*join.Slice{join.ToSlice(object)}); len(got) > 0 {
+			t.Errorf("port %d: got %v, want no endpoint", number, got)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package join
 
 import (
 	"cmp"
+	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -54,7 +55,8 @@ func ToSlice(object *discoveryv1.EndpointSlice) *Slice {
 	}
 	slice := &Slice{Key: Key{object.Namespace, object.Name}, Service: service}
 	for _, p := range object.Ports {
-		if p.Name == nil || ptr.Deref(p.Port, 0) == 0 {
+		// The API server does not check the number.
+		if n := ptr.Deref(p.Port, 0); p.Name == nil || n < 1 || n > math.MaxUint16 {
 			continue
 		}
 		slice.ports = append(slice.ports, slicePort{
