@@ -136,7 +136,7 @@ func toEndpoint(e *discoveryv1.Endpoint, family discoveryv1.AddressType) (sliceE
 		conditions: conditions{
 			ready: ptr.Deref(e.Conditions.Ready, true), serving: ptr.Deref(e.Conditions.Serving, true), terminating: ptr.Deref(e.Conditions.Terminating, false),
 		},
-		zone: cut(ptr.Deref(e.Zone, "")), node: ptr.Deref(e.NodeName, ""),
+		zone: cut(ptr.Deref(e.Zone, "")), node: cut(ptr.Deref(e.NodeName, "")),
 	}
 	if r := e.TargetRef; r != nil {
 		endpoint.target = views.TargetRef{Kind: cut(r.Kind), Namespace: cut(r.Namespace), Name: cut(r.Name)}
@@ -144,12 +144,13 @@ func toEndpoint(e *discoveryv1.Endpoint, family discoveryv1.AddressType) (sliceE
 	return endpoint, true
 }
 
-// cut is a text that is as long as a valid one at most.
+// cut is a text that is as long as a valid one at most, in UTF-8. The API server checks neither of
+// a zone, and an Envoy rejects the whole answer for one that is not.
 func cut(text string) string {
-	if len(text) < mostOfText {
-		return text
+	if len(text) >= mostOfText {
+		text = strings.Clone(text[:mostOfText])
 	}
-	return strings.ToValidUTF8(strings.Clone(text[:mostOfText]), "?")
+	return strings.ToValidUTF8(text, "?")
 }
 
 // Equal reports whether the join of both is the same.

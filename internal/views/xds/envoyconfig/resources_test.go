@@ -16,6 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
@@ -135,6 +138,28 @@ func TestContract66AnAssignmentIsAnotherOneWhenItsClusterIs(t *testing.T) {
 	after := envoyconfig.Envoy(web(), nil, s)
 	if bytes.Equal(envoyconfig.Bytes(before[envoyconfig.Endpoints]["web.shop:80"]), envoyconfig.Bytes(after[envoyconfig.Endpoints]["web.shop:80"])) {
 		t.Error("a proxy would wait for endpoints that it is not sent again")
+	}
+}
+
+// TestContract69ATextThatIsNoUTF8IsNoneOfAResource: in the form of protobuf the API server takes such
+// a zone.
+func TestContract69ATextThatIsNoUTF8IsNoneOfAResource(t *testing.T) {
+	text := "\xff"
+	slice := join.ToSlice(&discoveryv1.EndpointSlice{
+		ObjectMeta:  metav1.ObjectMeta{Namespace: "shop", Name: "s", Labels: map[string]string{discoveryv1.LabelServiceName: "web"}},
+		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To(int32(8080))}},
+		Endpoints: []discoveryv1.Endpoint{{
+			Addresses: []string{"10.0.0.1"}, Zone: &text, NodeName: &text, TargetRef: &corev1.ObjectReference{Kind: text, Namespace: text, Name: text},
+		}},
+	})
+	all := join.Join(web(), []*join.Slice{slice})
+	if len(all) != 1 || all[0].Zone != "?" || all[0].Node != "?" || all[0].Target != (views.TargetRef{Kind: "?", Namespace: "?", Name: "?"}) {
+		t.Errorf("got %q, want one endpoint with texts in UTF-8", all)
+	}
+	for _, set := range []envoyconfig.Set{envoyconfig.GRPC(web(), all, envoyconfigtest.Defaults()), envoyconfig.Envoy(web(), all, envoyconfigtest.Defaults())} {
+		if got := zones(set[envoyconfig.Endpoints]["web.shop:80"]); !slices.Equal(got, []string{"?:1 10.0.0.1@8080=HEALTHY"}) {
+			t.Errorf("got %q", got)
+		}
 	}
 }
 
