@@ -290,6 +290,31 @@ func TestContract170OfAServiceAViewKeepsWhatCanCount(t *testing.T) {
 	}
 }
 
+// TestContract148WithoutRoomASliceSaysOfAnAddressOnlyWhatCounts, however often it mentions it.
+func TestContract148WithoutRoomASliceSaysOfAnAddressOnlyWhatCounts(t *testing.T) {
+	one := slice("s", "10.0.0.1")
+	for name, c := range map[string]struct {
+		mentions []string
+		want     string
+	}{
+		"1,000 times":         {slices.Repeat([]string{"10.0.0.1"}, 1000), "10.0.0.1=ready"},
+		"ready at last":       {[]string{"10.0.0.1 -ready +terminating", "10.0.0.1", "10.0.0.2"}, "10.0.0.1=ready"},
+		"terminating at last": {[]string{"10.0.0.1", "10.0.0.1 -ready -serving +terminating"}, "10.0.0.1=ready"},
+		"failed at last":      {[]string{"10.0.0.1", "10.0.0.1 -ready -serving"}, "10.0.0.1=down"},
+		"terminating twice":   {[]string{"10.0.0.1 -ready -serving +terminating", "10.0.0.1 -ready +terminating"}, "10.0.0.1=down"},
+		"no more":             {[]string{"10.0.0.2"}, ""},
+	} {
+		all := slice("s", c.mentions...)
+		got := all.Within(one)
+		if got.Size() > one.Size() {
+			t.Errorf("%s: got %d bytes, want at most the %d of before", name, got.Size(), one.Size())
+		}
+		if text := states(join.Join(service(), []*join.Slice{got})); text != c.want {
+			t.Errorf("%s: got %s, want %s", name, text, c.want)
+		}
+	}
+}
+
 // TestContract142ExplainNamesTheMentionThatCounts: one address is in two slices, ready in one
 // and terminating in the other.
 func TestContract142ExplainNamesTheMentionThatCounts(t *testing.T) {

@@ -93,17 +93,17 @@ func (s *Slice) Size() int {
 }
 
 // Within is what the slice says of what it had before: its ports and endpoints of that time
-// which it still has, as they are now. It is nil where there was no slice.
+// which it still has, as they are now, each address once. It is nil where there was no slice.
 func (s *Slice) Within(before *Slice) *Slice {
 	if s == nil || before == nil {
 		return nil
 	}
-	ports, addresses := make(map[string]bool), make(map[netip.Addr]bool)
+	ports, places := make(map[string]bool), make(map[netip.Addr]int)
 	for _, p := range before.ports {
 		ports[p.name] = true
 	}
 	for _, e := range before.endpoints {
-		addresses[e.address] = true
+		places[e.address] = 0
 	}
 	out := &Slice{Key: s.Key, Service: s.Service}
 	for _, p := range s.ports {
@@ -112,8 +112,13 @@ func (s *Slice) Within(before *Slice) *Slice {
 		}
 	}
 	for _, e := range s.endpoints {
-		if addresses[e.address] {
+		switch place, known := places[e.address]; {
+		case !known:
+		case place == 0:
 			out.endpoints = append(out.endpoints, e)
+			places[e.address] = len(out.endpoints)
+		case !e.conditions.terminating: // it counts, as choose says
+			out.endpoints[place-1] = e
 		}
 	}
 	out.weigh()
