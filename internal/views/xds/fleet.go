@@ -21,9 +21,10 @@ const acknowledgeTime = 5 * time.Second
 //	2  when all proxies have acknowledged these: listeners and routes
 //	3  when all have acknowledged these: clusters and endpoints go that none needs now
 type fleet struct {
-	name    string
-	sent    [envoyconfig.Kinds]*collection
-	wanted  set
+	name string
+	sent [envoyconfig.Kinds]*collection
+	// wanted are the clusters that it is to have at the end.
+	wanted  map[string]*resource
 	proxies map[*client]struct{}
 	// listed says that the file or an object names the fleet. Proxies of another one keep
 	// the listeners that they have.
@@ -62,7 +63,7 @@ func newFleet(name string) *fleet {
 
 // want makes the fleet get these resources.
 func (f *fleet) want(all set, now time.Time) {
-	f.wanted = all
+	f.wanted = all[envoyconfig.Clusters]
 	for name := range all[envoyconfig.Clusters] {
 		if f.sent[envoyconfig.Clusters].get(name) == nil {
 			f.fresh[name] = now
@@ -87,15 +88,16 @@ func (f *fleet) want(all set, now time.Time) {
 	f.step(now)
 }
 
-// refresh replaces endpoints of clusters that the fleet has. Nothing waits for these.
-func (f *fleet) refresh(all map[string]*resource) {
+// refresh replaces endpoints of clusters that the fleet has, also of those that are to go: routes
+// lead to them until every proxy has acknowledged others. Nothing waits for endpoints. Those of
+// another version of a cluster come with that version.
+func (f *fleet) refresh(all set) {
 	put := make(map[string]*resource)
-	for name, one := range all {
-		if f.wanted[envoyconfig.Endpoints][name] != nil {
+	for name, one := range all[envoyconfig.Endpoints] {
+		if f.sent[envoyconfig.Clusters].get(name) == all[envoyconfig.Clusters][name] {
 			put[name] = one
 		}
 	}
-	maps.Copy(f.wanted[envoyconfig.Endpoints], put)
 	f.sent[envoyconfig.Endpoints].put(put)
 }
 
@@ -155,7 +157,7 @@ func (f *fleet) leads(cluster string) bool {
 // retire removes clusters and endpoints that no proxy needs any more.
 func (f *fleet) retire(now time.Time) {
 	var gone []string
-	surplus := slices.DeleteFunc(f.sent[envoyconfig.Clusters].surplus(f.wanted[envoyconfig.Clusters]), f.leads)
+	surplus := slices.DeleteFunc(f.sent[envoyconfig.Clusters].surplus(f.wanted), f.leads)
 	if len(surplus) == 0 {
 		return
 	}

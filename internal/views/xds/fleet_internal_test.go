@@ -90,6 +90,30 @@ func TestContract66AClusterStaysWhileRoutesThatWaitLeadToIt(t *testing.T) {
 	}
 }
 
+// TestContract66EndpointsOfAClusterThatIsToGoDoNotWait: while one proxy hangs, routes of all lead to
+// the old cluster.
+func TestContract66EndpointsOfAClusterThatIsToGoDoNotWait(t *testing.T) {
+	began := time.Unix(1000, 0)
+	f, all := newFleet("shop/edge"), leadingTo(0)
+	f.want(all, began)
+	f.proxies[hung(f)] = struct{}{}
+	f.want(leadingTo(1), began)
+	of := func() *resource { return f.sent[envoyconfig.Endpoints].get("s0") }
+	changed := leadingTo(0)
+	changed[envoyconfig.Clusters] = all[envoyconfig.Clusters]
+	if f.refresh(changed); of() != changed[envoyconfig.Endpoints]["s0"] {
+		t.Error("the endpoints of the cluster that routes lead to are the old ones")
+	}
+	// The endpoints of another version of the cluster come when this version does: a proxy that gets
+	// it later waits for them, and what it has is not sent again.
+	if f.refresh(leadingTo(0)); of() != changed[envoyconfig.Endpoints]["s0"] {
+		t.Error("the cluster has the endpoints of another version of it")
+	}
+	if f.refresh(leadingTo(2)); f.sent[envoyconfig.Endpoints].get("s2") != nil {
+		t.Error("there are endpoints of a cluster that the fleet does not have")
+	}
+}
+
 // TestContract66ChangesWithoutAPauseAreBounded: what waits is remembered four times a second.
 func TestContract66ChangesWithoutAPauseAreBounded(t *testing.T) {
 	began := time.Unix(1000, 0)

@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -35,10 +34,10 @@ func (s *Server) update(changed []cache.JoinedService, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.joined = true
-	var put set
+	var put, endpoints set
 	var gone [envoyconfig.Kinds][]string
 	// Of most only the endpoints change.
-	redefined, endpoints := make(map[join.Key]bool), make(map[string]*resource)
+	redefined := make(map[join.Key]bool)
 	for _, joined := range changed {
 		before, after := s.services[joined.Key], &translated{}
 		if joined.Service == nil {
@@ -48,7 +47,7 @@ func (s *Server) update(changed []cache.JoinedService, now time.Time) {
 			s.services[joined.Key] = after
 		}
 		if before.same(joined.Service) {
-			maps.Copy(endpoints, after.envoy[envoyconfig.Endpoints])
+			endpoints.merge(after.envoy)
 		} else {
 			redefined[joined.Key] = true
 		}
