@@ -103,9 +103,10 @@ func (c *Cache) Replace(scope int, kind Kind, all []Input, revision Revision) er
 	return nil
 }
 
-// Gone says that the server has confirmed that an unconfirmed object is gone.
-func (c *Cache) Gone(unconfirmed Unconfirmed) {
-	c.resolve(unconfirmed, Input{Key: unconfirmed.Key}, false)
+// Gone says that the server has confirmed that an unconfirmed object is gone. It reports
+// whether another list is wanted, because there is room again for what was refused.
+func (c *Cache) Gone(unconfirmed Unconfirmed) (again bool) {
+	return c.resolve(unconfirmed, Input{Key: unconfirmed.Key}, false)
 }
 
 // There says that the server has an unconfirmed object, as it is now. It reports whether
@@ -115,8 +116,9 @@ func (c *Cache) There(unconfirmed Unconfirmed, in Input) (wrong bool) {
 	return c.resolve(unconfirmed, in, true)
 }
 
-// resolve takes over what the server says of an unconfirmed object, if it still is one.
-func (c *Cache) resolve(unconfirmed Unconfirmed, in Input, wrong bool) (still bool) {
+// resolve takes over what the server says of an unconfirmed object, if it still is one. It
+// reports what Set does.
+func (c *Cache) resolve(unconfirmed Unconfirmed, in Input, wrong bool) (again bool) {
 	c.input.Lock()
 	defer c.input.Unlock()
 	if !c.trusted(unconfirmed) {
@@ -125,7 +127,7 @@ func (c *Cache) resolve(unconfirmed Unconfirmed, in Input, wrong bool) (still bo
 	s := &c.scopes[unconfirmed.Scope]
 	s.wrong[unconfirmed.Kind] = s.wrong[unconfirmed.Kind] || wrong
 	c.publish(step{scope: unconfirmed.Scope, kind: unconfirmed.Kind, revision: s.reached[unconfirmed.Kind], news: []Input{in}})
-	return true
+	return wrong || c.roomAgain(unconfirmed.Kind, unconfirmed.Key.Namespace)
 }
 
 // Asks reports whether the server is to be asked about an unconfirmed object: not if the list that

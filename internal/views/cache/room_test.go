@@ -205,6 +205,42 @@ func TestContract148WhatWasRefusedComesWhenThereIsRoomAgain(t *testing.T) {
 	}
 }
 
+// TestContract148WhatWasRefusedComesAlsoWhenTheServerConfirmsThatSomethingIsGone, of which no watch
+// tells.
+func TestContract148WhatWasRefusedComesAlsoWhenTheServerConfirmsThatSomethingIsGone(t *testing.T) {
+	w := newWatched()
+	mebibyte := func(prefix string) (all []cache.Input) { // each
+		for i := range 40 {
+			w.set(cache.Services, saying("evil", numbered(prefix, i), 1, 0))
+			all = append(all, listing("evil", numbered(prefix, i), numbered(prefix, i), 1, upTo(1000)...))
+		}
+		return all
+	}
+	w.list(cache.Slices, mebibyte("a")...)
+	if got := w.Crowded(); got != nil {
+		t.Fatalf("got %q that are crowded, want room for 40 MiB", got)
+	}
+	after := mebibyte("b")
+	w.list(cache.Slices, after...)
+	again := false
+	for _, unconfirmed := range w.Unconfirmed() {
+		again = w.Gone(unconfirmed) || again
+	}
+	if !again {
+		t.Fatal("got no wish for another list")
+	}
+	w.list(cache.Slices, after...)
+	shown := w.shown("evil")
+	for _, in := range after {
+		if got := len(shown[in.Key.Name].Endpoints); got == 0 {
+			t.Errorf("%s: got no endpoints, want those of the list", in.Key.Name)
+		}
+	}
+	if got := w.Crowded(); got != nil {
+		t.Errorf("got %q, want room", got)
+	}
+}
+
 // TestContract148AClientOfTheTimeWithoutRoomBeginsAnew: another replica showed it what was
 // refused here, and is gone now.
 func TestContract148AClientOfTheTimeWithoutRoomBeginsAnew(t *testing.T) {

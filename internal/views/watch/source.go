@@ -184,14 +184,14 @@ func (s *Watcher) read(ctx context.Context, unconfirmed cache.Unconfirmed) {
 	}
 	err := s.client.Get(ctx, resource, key.Name, object)
 	s.requests.note("get", err)
+	again := false
 	if missing(err, key.Name) {
-		s.cache.Gone(unconfirmed)
-		return
+		again = s.cache.Gone(unconfirmed)
+	} else if err == nil {
+		in, err := s.input(object)
+		again = err == nil && in.Key == key && s.cache.There(unconfirmed, in)
 	}
-	if err != nil {
-		return
-	}
-	if in, err := s.input(object); err == nil && in.Key == key && s.cache.There(unconfirmed, in) {
+	if again {
 		s.watches[unconfirmed.Scope*2+int(unconfirmed.Kind)].ListAgain()
 	}
 }

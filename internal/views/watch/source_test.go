@@ -32,7 +32,7 @@ type api struct {
 	revision int
 	slices   map[string]int // the revision of each slice
 	// empty makes so many lists of slices empty, missing what single reads of absent
-	// slices answer, secret refuses single reads, down refuses everything.
+	// slices answer, in which NAME is that of the slice, secret refuses single reads, down refuses everything.
 	empty   int
 	missing string
 	secret  bool
@@ -94,7 +94,7 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 		return reply(r, http.StatusForbidden, nil), nil
 	case single && a.slices[name] == 0:
 		a.reads++
-		return reply(r, http.StatusNotFound, json.RawMessage(a.missing)), nil
+		return reply(r, http.StatusNotFound, json.RawMessage(strings.ReplaceAll(a.missing, "NAME", name))), nil
 	case single:
 		a.reads++
 		return reply(r, http.StatusOK, a.slice(name)), nil
@@ -124,9 +124,9 @@ func (a *api) list() *discoveryv1.EndpointSliceList {
 	return list
 }
 
-// slice is web-N with the address 10.0.0.N.
+// slice is web-N with the address 10.0.0.N. Of a large one 10 MiB are kept.
 func (a *api) slice(name string) *discoveryv1.EndpointSlice {
-	return &discoveryv1.EndpointSlice{
+	object := &discoveryv1.EndpointSlice{
 		TypeMeta: metav1.TypeMeta{APIVersion: "discovery.k8s.io/v1", Kind: "EndpointSlice"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "shop", Name: name, ResourceVersion: strconv.Itoa(a.slices[name]), Labels: map[string]string{discoveryv1.LabelServiceName: "web"},
@@ -134,6 +134,14 @@ func (a *api) slice(name string) *discoveryv1.EndpointSlice {
 		AddressType: discoveryv1.AddressTypeIPv4, Ports: []discoveryv1.EndpointPort{{Name: ptr.To("http"), Port: ptr.To(int32(8080))}},
 		Endpoints: []discoveryv1.Endpoint{{Addresses: []string{"10.0.0." + strings.TrimPrefix(name, "web-")}}},
 	}
+	if strings.HasPrefix(name, "large-") {
+		object.Ports, object.Endpoints = nil, nil
+		for n := range 100 {
+			object.Ports = append(object.Ports, discoveryv1.EndpointPort{Name: ptr.To(fmt.Sprint("p", n)), Port: ptr.To(int32(8080))})
+			object.Endpoints = append(object.Endpoints, discoveryv1.Endpoint{Addresses: []string{fmt.Sprint("10.0.1.", n)}})
+		}
+	}
+	return object
 }
 
 func reply(r *http.Request, code int, object any) *http.Response {
@@ -244,6 +252,33 @@ func TestContract39WhatWentUnseenGoesOnceTheServerConfirms(t *testing.T) {
 		time.Sleep(3 * time.Second)
 		if got := addresses(t, source); !slices.Equal(got, []string{"10.0.0.1"}) {
 			t.Errorf("got %v, want what is left", got)
+		}
+	})
+}
+
+// TestContract148WhatIsConfirmedToBeGoneMakesRoom for what the list had and there was no room for.
+func TestContract148WhatIsConfirmedToBeGoneMakesRoom(t *testing.T) {
+	watched(t, func(t *testing.T, a *api, source *watch.Watcher) {
+		large := func(prefix string) func() {
+			return func() {
+				a.slices = make(map[string]int)
+				for n := range 5 {
+					a.slices[fmt.Sprint("large-", prefix, n)] = a.revision
+				}
+				a.missing = gone("NAME")
+			}
+		}
+		a.set(large("a"))
+		a.expire()
+		time.Sleep(10 * time.Second)
+		if got := source.Cache().Crowded(); got != nil {
+			t.Fatalf("got %q, want room", got)
+		}
+		a.set(large("b"))
+		a.expire()
+		time.Sleep(10 * time.Second)
+		if got := source.Cache().Crowded(); got != nil || len(source.Cache().Unconfirmed()) > 0 {
+			t.Errorf("got %q and %v, want room for all slices that are there", got, source.Cache().Unconfirmed())
 		}
 	})
 }
