@@ -208,7 +208,7 @@ func synced(s FleetState) metav1.Condition {
 		switch {
 		case !there:
 			absent = append(absent, pod.Name)
-		case stream.Generation < s.Envoy.Generation:
+		case stream.Generation != s.Envoy.Generation: // a restored Envoy has a lower one than before
 			late = append(late, pod.Name)
 		}
 	}

@@ -58,11 +58,15 @@ func TestContract89TheConditionsSayWhatWasSeen(t *testing.T) {
 		"a name is taken": {func(s *manifests.FleetState) {
 			s.Problem = &manifests.Problem{Reason: "NameTaken", Message: "Service edge exists"}
 		}, "Ready", no, "NameTaken", "Service edge exists"},
-		"no Deployment":     {func(s *manifests.FleetState) { s.Deployment = nil }, "Progressing", no, "Replacing", "no Deployment"},
-		"a new Deployment":  {func(s *manifests.FleetState) { s.Deployment.Generation++ }, "Progressing", yes, "Replacing", ""},
-		"an old Pod stays":  {func(s *manifests.FleetState) { s.Deployment.Status.Replicas = 3 }, "Progressing", yes, "Replacing", ""},
-		"no Pod comes":      {func(s *manifests.FleetState) { s.Deployment.Status.Conditions = overdue() }, "Progressing", no, "DeadlineExceeded", "progressDeadlineSeconds"},
-		"a stream is late":  {func(s *manifests.FleetState) { s.Streams.All[1].Generation = 4 }, "Synced", no, "NotAcknowledged", "1 of 2 ready Pods have not acknowledged generation 5: edge-2"},
+		"no Deployment":    {func(s *manifests.FleetState) { s.Deployment = nil }, "Progressing", no, "Replacing", "no Deployment"},
+		"a new Deployment": {func(s *manifests.FleetState) { s.Deployment.Generation++ }, "Progressing", yes, "Replacing", ""},
+		"an old Pod stays": {func(s *manifests.FleetState) { s.Deployment.Status.Replicas = 3 }, "Progressing", yes, "Replacing", ""},
+		"no Pod comes":     {func(s *manifests.FleetState) { s.Deployment.Status.Conditions = overdue() }, "Progressing", no, "DeadlineExceeded", "progressDeadlineSeconds"},
+		"a stream is late": {func(s *manifests.FleetState) { s.Streams.All[1].Generation = 4 }, "Synced", no, "NotAcknowledged", "1 of 2 ready Pods have not acknowledged generation 5: edge-2"},
+		"an Envoy is restored and its Pods still follow what it was": {
+			func(s *manifests.FleetState) { s.Streams.All[0].Generation, s.Streams.All[1].Generation = 6, 6 },
+			"Synced", no, "NotAcknowledged", "2 of 2 ready Pods have not acknowledged generation 5: edge-1, edge-2",
+		},
 		"a stream is gone":  {func(s *manifests.FleetState) { s.Streams.All = s.Streams.All[:1] }, "Synced", no, "NotConnected", "edge-2"},
 		"a Pod is starting": {func(s *manifests.FleetState) { s.Pods[1].Ready, s.Streams.All = false, s.Streams.All[:1] }, "Synced", yes, "Acknowledged", ""},
 		"no Pod":            {func(s *manifests.FleetState) { s.Pods = nil }, "Synced", no, "NoReadyPod", ""},
