@@ -2,6 +2,8 @@ package xds
 
 import (
 	"fmt"
+	"log/slog"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	listenerv3 "github.com/envoyproxy/go-control-plane/envoy/config/listener/v3"
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
@@ -128,6 +131,37 @@ func TestContract66ChangesWithoutAPauseAreBounded(t *testing.T) {
 	}
 	if led(f) != 2 {
 		t.Errorf("after 20 s routes lead to %d clusters", led(f))
+	}
+}
+
+// TestContract99AChangeOfOneFleetMakesNothingOfAnother.
+func TestContract99AChangeOfOneFleetMakesNothingOfAnother(t *testing.T) {
+	fleets := NewFleets()
+	s, err := New(Options{
+		Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: cache.New(1), Logger: slog.New(slog.DiscardHandler), MostClients: 1, MostOfOne: 1, Fleets: fleets,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	edge, other := newFleet("shop/edge"), newFleet("blog/edge")
+	s.fleets[edge.name], s.fleets[other.name] = edge, other
+	second := func(n int64) time.Time { return time.Unix(n, 0) }
+	at := func(generation int64) Object { return Object{Traffic: envoyconfig.Traffic{Generation: generation}} }
+	for n, c := range []struct {
+		says         map[string]Object
+		edge, others int64 // when they were last made
+	}{
+		{map[string]Object{edge.name: at(1), other.name: at(1)}, 0, 0},
+		{map[string]Object{edge.name: at(2), other.name: at(1)}, 1, 0},
+		{map[string]Object{edge.name: at(2)}, 1, 0}, // it keeps what it had
+		{map[string]Object{edge.name: at(2), other.name: at(3)}, 1, 3},
+		{map[string]Object{edge.name: at(2), other.name: at(3)}, 1, 3},
+	} {
+		fleets.Replace(c.says)
+		s.list(second(int64(n)))
+		if edge.led.at != second(c.edge) || other.led.at != second(c.others) {
+			t.Errorf("change %d: got fleets that were made at %d and %d s, want %d and %d", n, edge.led.at.Unix(), other.led.at.Unix(), c.edge, c.others)
+		}
 	}
 }
 

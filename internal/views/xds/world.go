@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -139,12 +140,13 @@ func (s *Server) uses(f *fleet, service *join.Service) bool {
 func (s *Server) list(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	traffic, changed := s.opts.Fleets.current()
-	if changed {
+	before := s.traffic
+	if traffic, changed := s.opts.Fleets.current(); changed {
 		s.traffic = traffic
 	}
 	for _, f := range s.fleets {
-		if changed {
+		is, listed := s.traffic[f.name]
+		if was, had := before[f.name]; listed != had || !reflect.DeepEqual(is, was) {
 			f.want(s.wanted(f), now)
 		}
 		s.tell(f)
