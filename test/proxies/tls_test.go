@@ -12,6 +12,7 @@ import (
 	"encoding/pem"
 	"math/big"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -134,6 +135,9 @@ func TestContract108AnEndpointIsSentARequestOnlyWithTheCertificateThatTheService
 		w.run(w.bootstrap)
 		w.until("the others are served", func() bool { code, _ := status(t, "127.0.0.1:8105", "/"); return code == http.StatusOK })
 		w.until("the rejection is told", func() bool { return w.rejects("CDS") })
+		w.until("every other cluster is acknowledged", func() bool {
+			return slices.Equal(w.unacknowledged("CDS"), []string{"named.shop:80:tls"})
+		})
 	})
 	t.Run("a new authority counts without a restart", func(t *testing.T) {
 		both := map[string]string{join.AuthorityAnnotation: ours.pem + theirs.pem, join.ServerNameAnnotation: "worker.internal"}
@@ -143,7 +147,22 @@ func TestContract108AnEndpointIsSentARequestOnlyWithTheCertificateThatTheService
 	})
 }
 
-// rejects reports whether the proxy rejected the newest of a type.
+// unacknowledged are the resources of a type that the proxy was sent and has not acknowledged.
+func (w *world) unacknowledged(kind string) []string {
+	var all []string
+	for _, stream := range w.server.Streams() {
+		for _, sent := range stream.Sent {
+			for _, r := range sent.Resources {
+				if sent.Type == kind && r.AcknowledgedAt == nil {
+					all = append(all, r.Name)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// rejects reports whether the proxy rejects a resource of a type.
 func (w *world) rejects(kind string) bool {
 	for _, stream := range w.server.Streams() {
 		for _, sent := range stream.Sent {

@@ -154,6 +154,11 @@ func (c *collection) answer(i *interest, put, removed []string) {
 			slices.Sort(put)
 		}
 	}
+	if i.most > 0 {
+		n := min(i.most, len(put))
+		i.leave(put[n:])
+		put, i.most = put[:n], min(2*i.most, mostNames)
+	}
 	for _, name := range removed {
 		delete(i.has, name)
 	}
@@ -168,6 +173,21 @@ func (c *collection) answer(i *interest, put, removed []string) {
 		delete(c.interests, i)
 	}
 	send(a)
+}
+
+// split sends what an answer had that a client rejected again, because the client took nothing of
+// it: first one resource, then ever more. A resource that is the only one of an answer is rejected
+// itself, and is not sent again before it changes.
+func (c *collection) split(i *interest, a *answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(a.put) > 0 {
+		i.leave(a.removed)
+	}
+	if len(a.put) > 1 {
+		i.leave(a.names())
+		i.most = 1
+	}
 }
 
 // forget ends what a client wants.

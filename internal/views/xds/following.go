@@ -38,8 +38,12 @@ func (c *client) following(generation int64) envoyconfig.Following {
 	}
 	one := envoyconfig.Following{Client: c.name(), Node: c.node.GetId(), Since: c.since.UTC(), Generation: c.generation}
 	for kind := range c.kinds {
-		if r := c.kinds[kind].rejected; r != nil {
-			one.Rejected = append(one.Rejected, envoyconfig.RejectedKind{Type: envoyconfig.Kind(kind).String(), Text: r.Text})
+		if r := c.kinds[kind].rejection(); r != nil {
+			text := r.Text
+			if len(r.Resources) == 1 && !strings.Contains(text, r.Resources[0]) {
+				text = r.Resources[0] + ": " + text
+			}
+			one.Rejected = append(one.Rejected, envoyconfig.RejectedKind{Type: envoyconfig.Kind(kind).String(), Text: text})
 		}
 	}
 	return one

@@ -31,7 +31,7 @@ func TestContract89AProxyFollowsAGenerationWhenItHasAcknowledgedClustersListener
 	c.slice("shop", "web-1", "web", "http", 8080, ready("10.0.0.9")...)
 	p.reject(p.take(), "no such zone")
 	until(t, "the rejection is told", func() bool { return len(follows(t, s).Rejected) == 1 })
-	if got := follows(t, s); got.Client != "shop/edge" || got.Generation != 7 || got.Rejected[0] != (envoyconfig.RejectedKind{Type: "EDS", Text: "no such zone"}) {
+	if got := follows(t, s); got.Client != "shop/edge" || got.Generation != 7 || got.Rejected[0] != (envoyconfig.RejectedKind{Type: "EDS", Text: "web.shop:80: no such zone"}) {
 		t.Errorf("got %+v", got)
 	}
 	// The next generation is followed at its last step, and not before.

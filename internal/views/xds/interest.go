@@ -24,6 +24,8 @@ type interest struct {
 	// news are names to look at for the next answer; anew says that it is every name.
 	news map[string]look
 	anew bool
+	// most is how many resources the next answer has at most, 0 for any number.
+	most int
 	// send answers a request that waits; nil while none does. It is called once.
 	send func(reply)
 }
@@ -50,6 +52,14 @@ func (i *interest) note(name string, why look) {
 	}
 	if i.news[name] = max(i.news[name], why); why == changed && len(i.news) > mostNews {
 		i.news, i.anew = nil, true
+	}
+}
+
+// leave leaves resources for a later answer.
+func (i *interest) leave(names []string) {
+	for _, name := range names {
+		i.has[name] = ""
+		i.note(name, changed)
 	}
 }
 

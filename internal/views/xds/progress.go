@@ -24,8 +24,10 @@ type progress struct {
 	// sent is the newest that it was sent of each resource, acked what it acknowledged.
 	sent, acked map[string]heldResource
 	// pending are the answers that it has said nothing to, the oldest first.
-	pending  []answer
-	rejected *Rejection
+	pending []answer
+	// rejected are the rejections of single resources that it has not acknowledged since, and after
+	// these the newest rejection.
+	rejected []*Rejection
 }
 
 // answer is one message to a client.
@@ -77,8 +79,9 @@ func (p *progress) drop(a *answer) (unshared int) {
 	return unshared
 }
 
-// mostPending is how many answers of a kind may wait for a word of the client.
-const mostPending = 256
+// mostPending is how many answers of a kind may wait for a word of the client, mostRejections
+// how many rejections are remembered.
+const mostPending, mostRejections = 256, 8
 
 // send notes an answer. It reports whether the client may be sent more although it said
 // nothing to the answers before.
@@ -94,26 +97,42 @@ func (p *progress) send(a answer, now time.Time) bool {
 }
 
 // hear notes what the client says to the answer of a nonce; text is empty where it
-// acknowledges it. It reports whether there is such an answer, and how many bytes fewer are
-// kept.
-func (p *progress) hear(nonce, text string, now time.Time) (found bool, freed int) {
-	for i, a := range p.pending {
-		if a.nonce != nonce {
-			continue
-		}
-		p.pending = append([]answer(nil), p.pending[i+1:]...)
-		if text != "" {
-			p.rejected = &Rejection{At: now, Text: text, Resources: a.names()}
-			return true, 0
-		}
-		p.rejected = nil
-		a.apply(&p.acked, now)
-		if freed = p.free(a.removed); len(p.foreign) > 0 {
-			freed += p.free(a.names())
-		}
-		return true, freed
+// acknowledges it. It returns that answer, nil for none, and how many bytes fewer are kept.
+func (p *progress) hear(nonce, text string, now time.Time) (to *answer, freed int) {
+	i := slices.IndexFunc(p.pending, func(a answer) bool { return a.nonce == nonce })
+	if i < 0 {
+		return nil, 0
 	}
-	return false, 0
+	a := p.pending[i]
+	p.pending = append([]answer(nil), p.pending[i+1:]...)
+	if text != "" {
+		r := &Rejection{At: now, Text: text, Resources: a.names()}
+		p.rejected = append(slices.DeleteFunc(p.rejected, func(old *Rejection) bool {
+			return len(old.Resources) != 1 || slices.Equal(old.Resources, r.Resources)
+		}), r)
+		p.rejected = p.rejected[max(0, len(p.rejected)-mostRejections):]
+		return &a, 0
+	}
+	a.apply(&p.acked, now)
+	p.settle()
+	if freed = p.free(a.removed); len(p.foreign) > 0 {
+		freed += p.free(a.names())
+	}
+	return &a, freed
+}
+
+// rejection is the newest one that is left, nil for none.
+func (p *progress) rejection() *Rejection {
+	if len(p.rejected) == 0 {
+		return nil
+	}
+	return p.rejected[len(p.rejected)-1]
+}
+
+// settle ends rejections of what the client has acknowledged since, or does not want any more.
+func (p *progress) settle() {
+	misses := func(name string) bool { return p.sent[name].version != p.acked[name].version }
+	p.rejected = slices.DeleteFunc(p.rejected, func(r *Rejection) bool { return !slices.ContainsFunc(r.Resources, misses) })
 }
 
 // forget removes resources that the client wants no more, and returns how many bytes fewer
@@ -123,6 +142,7 @@ func (p *progress) forget(names []string) int {
 		delete(p.sent, name)
 		delete(p.acked, name)
 	}
+	p.settle()
 	return p.free(names)
 }
 

@@ -117,9 +117,14 @@ func (c *client) note(kind envoyconfig.Kind, h heard) (answered bool, err error)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if h.nonce != "" {
-		var fewer int
-		answered, fewer = p.hear(h.nonce, h.text, now)
-		freed += fewer
+		to, fewer := p.hear(h.nonce, h.text, now)
+		answered, freed = to != nil, freed+fewer
+		switch {
+		case answered && h.whole && h.text == "": // it speaks of all that it asks for
+			p.rejected = nil
+		case answered && !h.whole && h.text != "":
+			c.fleet.sent[kind].split(&c.wants[kind].interest, to)
+		}
 	}
 	if !h.whole {
 		return answered, c.keep(-freed)

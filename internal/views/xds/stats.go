@@ -75,7 +75,7 @@ func (s *Server) Stats() Stats {
 func (c *client) rejects() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return slices.ContainsFunc(c.kinds[:], func(p progress) bool { return p.rejected != nil })
+	return slices.ContainsFunc(c.kinds[:], func(p progress) bool { return len(p.rejected) > 0 })
 }
 
 // Stream is a client, and what it was sent.
@@ -137,7 +137,7 @@ func (c *client) stream() Stream {
 		if !p.asked {
 			continue
 		}
-		sent := Sent{Type: envoyconfig.Kind(kind).String(), Resources: []Resource{}, Rejected: p.rejected}
+		sent := Sent{Type: envoyconfig.Kind(kind).String(), Resources: []Resource{}, Rejected: p.rejection()}
 		for _, name := range sortedKeys(p.sent) {
 			newest, acked := p.sent[name], p.acked[name]
 			r := Resource{Name: name, Version: newest.version, SentAt: newest.at.UTC()}

@@ -72,7 +72,7 @@ func TestContract70ARejectionIsToldInTheClientsOwnWordsAndAnAcknowledgementWithI
 	})
 }
 
-func TestContract70ARejectionEndsWithTheNextAcknowledgement(t *testing.T) {
+func TestContract70ARejectionEndsWhenWhatWasRejectedIsAcknowledged(t *testing.T) {
 	c := twoServices(t)
 	s := start(t, c, nil)
 	p := connect(t, s, "a", "shop/edge", nil)

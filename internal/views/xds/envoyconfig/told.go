@@ -18,7 +18,7 @@ type Following struct {
 	Rejected []RejectedKind `json:"rejected,omitempty"`
 }
 
-// RejectedKind is a kind of which a proxy rejected the newest answer.
+// RejectedKind is a kind of which a proxy rejects a resource.
 type RejectedKind struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
