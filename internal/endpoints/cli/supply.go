@@ -115,7 +115,7 @@ func (b *parts) checking(pool *v1alpha1.EndpointPool, check assign.Check) (contr
 	if err != nil {
 		return controller.Checking{}, err
 	}
-	out.Prober = b.metrics.Prober(pool.Name, checker)
+	out.Prober, out.Trouble = b.metrics.Prober(pool.Name, checker), checker.Trouble
 	out.Key = fmt.Sprintf("%#v %v", check, out.Timeout)
 	if check.Mode == v1alpha1.HealthCheckHTTPS {
 		out.Key += fmt.Sprintf(" %q %q %t", from.caFile, h.TLSServerName, *h.TLSInsecure)

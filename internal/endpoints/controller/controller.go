@@ -81,6 +81,8 @@ type Checking struct {
 	Timeout time.Duration
 	// HoldPort is 0 where no connection is held.
 	HoldPort uint16
+	// Trouble is why checks are not made as the documents say now; it may be nil.
+	Trouble func() error
 }
 
 // Hub watches the local cluster, and keeps a store for each target.

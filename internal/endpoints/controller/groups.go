@@ -43,6 +43,8 @@ type group struct {
 	seen atomic.Pointer[GroupState]
 	// failed says that it does not run any more, and has to be made anew.
 	failed atomic.Bool
+	// trouble is that of its checks, nil where these have none.
+	trouble func() error
 
 	// free says that its verdicts reach the Services.
 	free atomic.Bool
@@ -87,6 +89,9 @@ func (g *groups) renew(ctx context.Context, plan assign.Plan, key assign.Group, 
 	before := g.running[key]
 	late := before != nil && g.server.targets.late(before.without)
 	if before != nil && before.same(p) && !late {
+		if before.trouble != nil {
+			g.server.teller.group(key, before.trouble())
+		}
 		return
 	}
 	from, known := g.server.targets.beginning(plan, key)
@@ -139,7 +144,7 @@ func (g *groups) begin(ctx context.Context, key assign.Group, p *running, from b
 	if s.opts.Asker != nil {
 		checking.Policy.AnswerWait = peers.AnswerWait
 	}
-	now := &group{reader: p.reader, health: p.document.Spec.HealthCheck, guard: p.document.Spec.Guard}
+	now := &group{reader: p.reader, health: p.document.Spec.HealthCheck, guard: p.document.Spec.Guard, trouble: checking.Trouble}
 	options := pool.GroupOptions{
 		Reader: p.reader, Prober: checking.Prober, Policy: checking.Policy, HealthTimeout: checking.Timeout,
 		HoldHub: s.holds, HoldPort: checking.HoldPort, Port: key.Check.Port, Asker: s.opts.Asker, Drains: from.drains,

@@ -1,8 +1,12 @@
 package controller_test
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,6 +44,41 @@ func TestContract96TroubleOfWhatIsGoneIsForgotten(t *testing.T) {
 			t.Error("got no rest after the pool and its binding were removed")
 		}
 		w.stop()
+	})
+}
+
+// TestContract181ChecksThatGoOnWithAFileOfBeforeAreTold, within a pass at rest, and so is the end.
+func TestContract181ChecksThatGoOnWithAFileOfBeforeAreTold(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		var log bytes.Buffer
+		w.logger = slog.New(slog.NewTextHandler(&log, nil))
+		w.service("shop/web", "http:8080")
+		w.documents(pools, bindingOf("shop/web", "blue"))
+		w.start()
+		during(time.Minute)
+		for _, trouble := range []string{"ca.crt: holds no certificate", ""} {
+			w.locked(func() { w.trouble = nil })
+			if trouble != "" {
+				w.locked(func() { w.trouble = errors.New(trouble) })
+			}
+			during(time.Minute)
+			if got := w.server.Snapshot().Groups[0].Problem; got != trouble {
+				t.Errorf("got the problem %q, want %q", got, trouble)
+			}
+		}
+		w.locked(func() { w.dead["10.0.0.2"] = true })
+		during(10 * time.Second)
+		if got := w.usable("shop/web"); !slices.Equal(got, []string{"10.0.0.1:8080"}) {
+			t.Errorf("got %v, want the endpoint that works", got)
+		}
+		w.stop()
+		for _, line := range []string{"the endpoints cannot be checked as the document says", "the endpoints can be checked"} {
+			if n := strings.Count(log.String(), line); n != 1 {
+				t.Errorf("got %d times %q in the log, want once", n, line)
+			}
+		}
 	})
 }
 

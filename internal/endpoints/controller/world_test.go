@@ -72,8 +72,10 @@ type world struct {
 	reads      int
 	// checkErr is why the checks of a pool cannot be made.
 	checkErr map[string]error
-	writes   []string
-	events   []string
+	// trouble is why the checks of all pools go on as before.
+	trouble error
+	writes  []string
+	events  []string
 	// plans is how often the program asked what there is.
 	plans int
 	// flying are the writes under way by slice; blind are namespaces whose watch is broken.
@@ -524,7 +526,10 @@ func (w *world) options() controller.Options {
 		Checking: func(p *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			return controller.Checking{Prober: worldProber{w, check}, Key: fmt.Sprint(check), Policy: policy, Timeout: time.Second}, w.checkErr[p.Name]
+			return controller.Checking{Prober: worldProber{w, check}, Key: fmt.Sprint(check), Policy: policy, Timeout: time.Second, Trouble: func() (err error) {
+				w.locked(func() { err = w.trouble })
+				return err
+			}}, w.checkErr[p.Name]
 		},
 		Announce: func(key assign.Key, n explain.Notice) {
 			w.locked(func() { w.events = append(w.events, fmt.Sprintf("%s %s: %s", key, n.Reason, n.Note)) })

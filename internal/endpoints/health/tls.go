@@ -18,9 +18,10 @@ import (
 // TLS says how HTTPS checks trust a backend.
 type TLS struct {
 	// Roots returns the certificates to trust, so that rotated ones work
-	// without a restart: it is called again for checks a second later. Its
-	// error is a LocalError. Where it is nil or returns nil, the system's roots
-	// are trusted.
+	// without a restart: it is called again for checks a second later. Where
+	// it is nil or returns nil, the system's roots are trusted. Certificates
+	// that were read stay in use until there are others; an error before is a
+	// LocalError.
 	Roots func() (*x509.CertPool, error)
 	// ServerName is the name to ask for and to find in the certificate. Where
 	// it is empty, the name in Options.Host is, and without that the address.
@@ -100,21 +101,42 @@ func validAt(certificate *x509.Certificate, at time.Time) bool {
 // a thousand checks do not read a thousand times what changes once a year.
 const rootsAge = time.Second
 
-// roots remembers for a moment what TLS.Roots returned.
+// roots remembers what TLS.Roots returned.
 type roots struct {
 	mu   sync.Mutex
 	at   time.Time
 	pool *x509.CertPool
+	// read says that pool was read, err why the newest could not be.
+	read bool
 	err  error
 }
 
-// get returns what load returned lately, or what it returns now.
+// get returns what load returned lately, or what it returns now. What was read before stays
+// where nothing else can be read.
 func (r *roots) get(load func() (*x509.CertPool, error)) (*x509.CertPool, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.at.IsZero() || time.Since(r.at) > rootsAge {
-		r.pool, r.err = load()
-		r.at = time.Now()
+		pool, err := load()
+		switch {
+		case err == nil && pool == nil && r.pool != nil:
+			err = errNoRoots
+		case err == nil:
+			r.pool, r.read = pool, true
+		}
+		r.at, r.err = time.Now(), err
 	}
-	return r.pool, r.err
+	if r.read {
+		return r.pool, nil
+	}
+	return nil, r.err
+}
+
+var errNoRoots = errors.New("the file with the authorities of the health check is gone; put it back, or restart the controller to trust those of the system")
+
+// Trouble is why HTTPS checks cannot read their authorities now; nil where there is no reason.
+func (c *Checker) Trouble() error {
+	c.roots.mu.Lock()
+	defer c.roots.mu.Unlock()
+	return c.roots.err
 }

@@ -189,6 +189,63 @@ func TestRotatedRootsWorkWithoutARestart(t *testing.T) {
 	})
 }
 
+// TestContract181AuthoritiesThatCannotBeReadAnyMoreStay: a backend that answers no is refused, and
+// one that answers yes passes, as before. The checker says why.
+func TestContract181AuthoritiesThatCannotBeReadAnyMoreStay(t *testing.T) {
+	ours := newAuthority(t)
+	config := &tls.Config{Certificates: []tls.Certificate{ours.issue(t, time.Now().AddDate(1, 0, 0), "127.0.0.1")}}
+	for name, lost := range map[string]error{"an error": errors.New("ca.crt: holds no certificate"), "there are none": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var broken atomic.Bool
+			var loads atomic.Int32
+			port := backend(t, loopback, func(conn *net.TCPConn) {
+				secured := tls.Server(conn, config)
+				if secured.Handshake() != nil {
+					return
+				}
+				status := "200 OK"
+				if strings.HasPrefix(readRequest(secured), "GET /no ") {
+					status = "503 Service Unavailable"
+				}
+				_, _ = secured.Write([]byte("HTTP/1.1 " + status + "\r\nContent-Length: 0\r\n\r\n"))
+				readRequest(secured)
+			})
+			roots := func() (*x509.CertPool, error) {
+				if loads.Add(1); broken.Load() {
+					return nil, lost
+				}
+				return ours.pool()
+			}
+			trust := health.TLS{Roots: roots}
+			yes := newChecker(t, health.Options{Mode: health.HTTPS, Port: port, TLS: trust})
+			no := newChecker(t, health.Options{Mode: health.HTTPS, Port: port, Path: "/no", TLS: trust})
+			all := func() {
+				expect(t, yes, loopback, inventory.Pass, inventory.Ready)
+				expect(t, no, loopback, inventory.Refused, inventory.ProbeStatus)
+			}
+			all()
+			if err := yes.Trouble(); err != nil {
+				t.Errorf("got trouble %v with good authorities", err)
+			}
+			broken.Store(true)
+			for before := loads.Load(); loads.Load() < before+2; {
+				all()
+			}
+			if yes.Trouble() == nil || no.Trouble() == nil || lost != nil && !errors.Is(yes.Trouble(), lost) {
+				t.Errorf("got trouble %v and %v, want why the authorities of before stay", yes.Trouble(), no.Trouble())
+			}
+			broken.Store(false)
+			for before := loads.Load(); loads.Load() < before+2; {
+				all()
+			}
+			if err := yes.Trouble(); err != nil {
+				t.Errorf("got trouble %v after the authorities were there again", err)
+			}
+		})
+	}
+}
+
 func TestContract32AJumpOfTheClockTakesNoEndpointDownByCertificate(t *testing.T) {
 	ours := newAuthority(t)
 	yesterday := time.Now().AddDate(0, 0, -1)
