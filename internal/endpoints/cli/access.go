@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"crypto/x509"
+	"errors"
+	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -28,8 +31,10 @@ type access struct {
 	noPrograms       bool
 	username, apiURL string
 	token, password  settings.Secret
-	// caFile has the authorities of an HTTPS check; empty for the system's.
-	caFile string
+	// caFile has the authorities of an HTTPS check; empty for the system's. mayLackCA reports
+	// whether these count too where there is no such file; nil where there has to be one.
+	caFile    string
+	mayLackCA func() bool
 	// environ is what the program of the source command gets.
 	environ func() ([]string, error)
 	// loopback accepts loopback addresses.
@@ -44,6 +49,15 @@ func accessOf(c settings.Config) access {
 		username: c.IONOS.Username, apiURL: c.IONOS.APIURL, token: c.IONOS.Token, password: c.IONOS.Password,
 		caFile: c.Health.TLSCAFile, environ: c.Command.Environment.Read, loopback: c.Store.Kind == settings.StoreMemory,
 	}
+}
+
+// roots reads the authorities of an HTTPS check.
+func (a access) roots() (*x509.CertPool, error) {
+	roots, err := settings.Health{TLSCAFile: a.caFile}.RootCAs()
+	if errors.Is(err, fs.ErrNotExist) && a.mayLackCA != nil && a.mayLackCA() {
+		return nil, nil
+	}
+	return roots, err
 }
 
 // remoteWay is the way to the API server of the remote cluster.

@@ -148,7 +148,10 @@ func accessIn(c settings.Config, pool *v1alpha1.EndpointPool) access {
 	if pool.Spec.Credentials == "" || c.Documents.CredentialsDir == "" {
 		return a
 	}
-	for _, name := range []string{"kubeconfig", "token", "username", "password", "ca.crt"} {
+	a.caFile = filepath.Join(c.Documents.CredentialsDir, pool.Spec.Credentials, "ca.crt") // it may come later
+	// Where the source lacks its files, the folder is not there yet, so nothing is known of ca.crt.
+	a.mayLackCA = func() bool { return lackingCredentials(c, pool, accessIn(c, pool)) == nil }
+	for _, name := range []string{"kubeconfig", "token", "username", "password"} {
 		path := filepath.Join(c.Documents.CredentialsDir, pool.Spec.Credentials, name)
 		text, err := system.ReadFile(path, longestCredential)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -164,8 +167,6 @@ func accessIn(c settings.Config, pool *v1alpha1.EndpointPool) access {
 			named = append(named, "IONOS_USERNAME="+a.username)
 		case "password":
 			a.password, named = settings.SecretFile(path), append(named, "IONOS_PASSWORD_FILE="+path)
-		case "ca.crt":
-			a.caFile = path
 		}
 		if errors.Is(err, system.ErrHangs) {
 			break // so do the others, and the rest of the program waits

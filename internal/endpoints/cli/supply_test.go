@@ -1,16 +1,22 @@
 package cli_test
 
 import (
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
@@ -112,5 +118,57 @@ func TestContract223AChecksTLSIsThatOfItsMode(t *testing.T) {
 	}
 	if other, err := cli.Checking(c, pool("none", &yes), https); err != nil || other.Key == system.Key {
 		t.Errorf("got the key %q and %v for another check", other.Key, err)
+	}
+}
+
+// TestContract49TheAuthoritiesOfACheckMayComeLater: with the credentials, or after them. Without
+// credentials it is not known whether there are any, so nobody is refused. What was read stays.
+func TestContract49TheAuthoritiesOfACheckMayComeLater(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	t.Cleanup(server.Close)
+	at := netip.MustParseAddrPort(server.Listener.Addr().String())
+	ca := string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}))
+	dir := t.TempDir()
+	p := &v1alpha1.EndpointPool{}
+	p.Spec.Credentials, p.Spec.Source.Kubernetes = "blue", &v1alpha1.KubernetesSource{}
+	p.SetDefaults()
+	check := assign.Check{Mode: v1alpha1.HealthCheckHTTPS, Port: at.Port(), Path: "/", ExpectedStatus: "200-399"}
+	checking, err := cli.Checking(settings.Config{Documents: settings.Documents{Dir: dir, CredentialsDir: dir}}, p, check)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(dir, "blue")
+	file := filepath.Join(folder, "ca.crt")
+	write := func(path, text string) func() error {
+		return func() error { return os.WriteFile(path, []byte(text), 0o600) }
+	}
+	for _, step := range []struct {
+		what   string
+		change func() error
+		want   inventory.Outcome
+		told   bool
+	}{
+		{"an empty folder", func() error { return os.Mkdir(folder, 0o700) }, inventory.LocalError, true},
+		{"no authorities", write(filepath.Join(folder, "kubeconfig"), ""), inventory.Refused, false},
+		{"authorities", write(file, ca), inventory.Pass, false},
+		{"a mistake", write(file, "no certificate"), inventory.Pass, true},
+		{"authorities again", write(file, ca), inventory.Pass, false},
+		{"their file is gone", func() error { return os.Remove(file) }, inventory.Pass, true},
+		{"authorities once more", write(file, ca), inventory.Pass, false},
+		{"the folder is gone", func() error { return os.RemoveAll(folder) }, inventory.Pass, true},
+	} {
+		if err := step.change(); err != nil {
+			t.Fatal(err)
+		}
+		for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) { // polls a condition
+			got, trouble := checking.Prober.Check(t.Context(), at.Addr()), checking.Trouble()
+			if got.Outcome == step.want && (trouble != nil) == step.told {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s: got %s (%s) and trouble %v, want %s and that it is told: %t", step.what, got.Outcome, got.Message, trouble, step.want, step.told)
+			}
+		}
 	}
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/netip"
 	"strings"
@@ -117,7 +118,7 @@ func imagined(t publish.Target) publish.Service {
 }
 
 // newChecker makes the health check. The authorities of an HTTPS check are read once
-// now, so that a file without any is a mistake.
+// now, so that a file without any is a mistake. One that cannot be read now may be later.
 func newChecker(pool *v1alpha1.EndpointPool, check assign.Check, a access) (*health.Checker, error) {
 	options := health.Options{
 		Mode: health.Mode(strings.ToLower(string(check.Mode))), Port: check.Port, Timeout: pool.Spec.HealthCheck.Timeout.Duration, Path: check.Path, Host: check.Host,
@@ -126,12 +127,14 @@ func newChecker(pool *v1alpha1.EndpointPool, check assign.Check, a access) (*hea
 		options.Expected = settings.ParseStatuses(strings.Split(check.ExpectedStatus, ",")...)
 	}
 	if check.Mode == v1alpha1.HealthCheckHTTPS {
-		roots := settings.Health{TLSCAFile: a.caFile}.RootCAs
-		options.TLS = health.TLS{Roots: roots, ServerName: pool.Spec.HealthCheck.TLSServerName, Insecure: *pool.Spec.HealthCheck.TLSInsecure}
-		if options.TLS.Insecure && a.caFile != "" {
+		options.TLS = health.TLS{Roots: a.roots, ServerName: pool.Spec.HealthCheck.TLSServerName, Insecure: *pool.Spec.HealthCheck.TLSInsecure}
+		roots, err := a.roots()
+		_, unread := errors.AsType[*fs.PathError](err)
+		switch {
+		case unread:
+		case options.TLS.Insecure && (roots != nil || err != nil):
 			return nil, errors.New("HEALTH_CHECK_TLS_INSECURE contradicts HEALTH_CHECK_TLS_CA_FILE; remove one of them")
-		}
-		if _, err := roots(); err != nil {
+		case err != nil:
 			return nil, err
 		}
 	}
