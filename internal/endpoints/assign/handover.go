@@ -124,10 +124,9 @@ func (l *leave) replace(key Key, t target, i int, told *PoolUse, out *Plan) {
 		stays = h.passing // what passes is stored before anything goes
 	}
 	done := h.enough() && !h.waits && h.stored.covers(stays)
-	stored, known := l.stored(key, &u.Use)
 	switch {
-	case !done && h.waits && known && stored == (Count{}) && l.published(key, u):
-		// A restart found it while it was draining.
+	case !done && h.waits && (u.left.IsZero() || !u.drains.IsZero()) && l.in.Drains(key, u.SliceName(key)):
+		// It was draining before, here or in the process before this one.
 	case !done:
 		u.drains = time.Time{}
 		if others && h.less() {
@@ -135,7 +134,7 @@ func (l *leave) replace(key Key, t target, i int, told *PoolUse, out *Plan) {
 		}
 		return
 	case u.drains.IsZero():
-		u.drains = l.drainsSince(key, u, stored)
+		u.drains = l.drainsSince(key, u)
 	}
 	until := l.in.Now.Add(l.drainPeriod(u.Pool))
 	if !u.drains.IsZero() {
@@ -148,22 +147,17 @@ func (l *leave) replace(key Key, t target, i int, told *PoolUse, out *Plan) {
 	out.at(until)
 }
 
-// stored is how many endpoints the slices of a use have as ready, and false where they were not read.
-func (l *leave) stored(key Key, u *Use) (Count, bool) {
-	ready, known := l.in.Stored(key, u.SliceName(key))
-	return countOf(ready), known
-}
-
 // drainsSince is since when the endpoints of a use drain: from now on or, where its slices have
 // none that is ready, since they were last changed (contract 228).
-func (l *leave) drainsSince(key Key, u *use, ready Count) (since time.Time) {
+func (l *leave) drainsSince(key Key, u *use) (since time.Time) {
 	for i := range l.in.Published {
 		p := &l.in.Published[i]
 		if p.Key == key && p.Endpoints > 0 && u.owns(key, p.Slice) && p.Changed.After(since) {
 			since = p.Changed
 		}
 	}
-	if ready != (Count{}) || since.IsZero() || since.After(l.in.Now) {
+	ready, _ := l.in.Stored(key, u.SliceName(key))
+	if countOf(ready) != (Count{}) || since.IsZero() || since.After(l.in.Now) {
 		return l.in.Now
 	}
 	return since

@@ -60,6 +60,8 @@ type Input struct {
 	// Stored returns what the slices of a Service that have this first name publish as
 	// ready, as far as its clients can use it, and false where they were not read.
 	Stored func(key Key, slice string) (iter.Seq[netip.Addr], bool)
+	// Drains reports whether they publish endpoints and have all of them as draining.
+	Drains func(key Key, slice string) bool
 }
 
 // checks is how many checks a group makes, as far as is known.

@@ -1,6 +1,7 @@
 package assign_test
 
 import (
+	"iter"
 	"net/netip"
 	"slices"
 	"strings"
@@ -469,6 +470,54 @@ func TestContract60APoolThatIsNotAllowedKeepsTheOneThatItWasToReplace(t *testing
 	w.refused("shop/a white PoolNotAllowed")
 	w.in.Bindings[0] = binding("shop/a", "green")
 	w.after(time.Second).want("shop/a green:30080 active", "shop/a blue:30080 draining")
+}
+
+// TestContract62WhatFailsDoesNotDrainBeforeTheNewWasChecked: none of the old is ready, because all of
+// it is down. That is no drain that began before, neither here nor after a restart.
+func TestContract62WhatFailsDoesNotDrainBeforeTheNewWasChecked(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a")
+	w.in.Pools = append(w.in.Pools, pool("red", []string{"shop"}, "30000-32767"))
+	w.in.Bindings[0] = binding("shop/a", "blue", "red")
+	w.after(0).want("shop/a blue:30080 active", "shop/a red:30080 active")
+	w.in.Stored = func(key assign.Key, slice string) (iter.Seq[netip.Addr], bool) {
+		if slice == "a.blue" {
+			return nil, true // they are in the slice, as down
+		}
+		return w.stored(key, slice)
+	}
+	w.passing[tcp("blue", 30080)] = assign.Count{}
+	w.in.Published[0].Endpoints = 10
+	w.refuses["a.blue"] = true
+	w.unready[tcp("green", 30080)] = true
+	w.in.Bindings[0] = binding("shop/a", "green", "red")
+	for range 5 {
+		w.after(time.Second).want("shop/a green:30080 active", "shop/a red:30080 active", "shop/a blue:30080 leaving")
+	}
+	w.restart()
+	for range 5 {
+		w.after(time.Second).want("shop/a green:30080 active", "shop/a red:30080 active", "shop/a blue:30080 leaving")
+	}
+}
+
+// Those of the inventory may all drain before the pool is left: they are ready again when they are back.
+func TestContract62WhatAnInventoryDrainsIsNoHandOver(t *testing.T) {
+	t.Parallel()
+	w := filledByTwo(t)
+	w.draining["shop/a.blue"], w.refuses["a.blue"], w.unready[tcp("red", 30080)] = true, true, true
+	w.in.Bindings[0] = binding("shop/a", "red", "green")
+	w.after(time.Second).after(time.Second).want("shop/a red:30080 active", "shop/a green:30080 active", "shop/a blue:30080 leaving")
+}
+
+// The new is not checked yet after the restart, and the old drains already.
+func TestContract203ARestartGoesOnWithADrainBeforeTheNewWasChecked(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a")
+	w.in.Bindings[0] = binding("shop/a", "green")
+	w.after(time.Second).after(time.Second).want("shop/a green:30080 active", "shop/a blue:30080 draining")
+	w.unready[tcp("green", 30080)] = true
+	w.after(time.Second).want("shop/a green:30080 active", "shop/a blue:30080 draining")
+	w.restart().after(time.Second).after(time.Hour).want("shop/a green:30080 active", "shop/a blue:30080 draining")
 }
 
 func TestContract62TwoPoolsTakeOverWhenBothWereChecked(t *testing.T) {

@@ -51,7 +51,7 @@ func newWorld(t *testing.T, pools ...v1alpha1.EndpointPool) *world {
 		its := w.endpoints(g.Pool, passing)
 		return assign.Health{Checked: !w.unready[g], Passing: its, Serving: its}, !w.unready[g]
 	}
-	w.in.Stored = w.stored
+	w.in.Stored, w.in.Drains = w.stored, w.drains
 	for _, p := range pools {
 		w.in.Nodes[p.Name] = 10
 	}
@@ -150,6 +150,11 @@ func (w *world) stored(key assign.Key, slice string) (iter.Seq[netip.Addr], bool
 		}
 	}
 	return nil, true
+}
+
+// drains reports whether slices of a name have endpoints that drain.
+func (w *world) drains(key assign.Key, slice string) bool {
+	return w.draining[key.Namespace+"/"+slice] && slices.ContainsFunc(w.in.Published, func(p assign.PublishedSlice) bool { return p.Key == key && p.Slice == slice && p.Endpoints > 0 })
 }
 
 // publish writes the plan as a runtime would.

@@ -348,6 +348,37 @@ func TestContract201AnotherCheckReplacesNothingUntilAsMuchPasses(t *testing.T) {
 	})
 }
 
+// TestContract62ADeadPoolThatIsLeftIsWrittenNoMore: all of blue is down, and what comes in its place
+// was not read yet. What works again meanwhile is ready.
+func TestContract62ADeadPoolThatIsLeftIsWrittenNoMore(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		pools += "---\n" + poolOf("green", "10.0.2.0/24")
+		w.service("shop/web", "http:8080")
+		w.documents(pools, bindingOf("shop/web", "blue, red"))
+		w.start()
+		during(20 * time.Second)
+		w.locked(func() { w.dead["10.0.0.1"], w.dead["10.0.0.2"] = true, true })
+		during(20 * time.Second)
+		w.locked(func() { w.writes = nil })
+		w.documents(pools, bindingOf("shop/web", "green, red"))
+		during(time.Minute)
+		w.restart()
+		during(time.Minute)
+		var writes []string
+		if w.locked(func() { writes = slices.Clone(w.writes) }); len(writes) > 0 {
+			t.Errorf("got %d writes, the first %s, want none: %s", len(writes), writes[0], w.shown())
+		}
+		w.locked(func() { clear(w.dead) })
+		during(20 * time.Second)
+		if diff := cmp.Diff([]string{"10.0.0.1=ready", "10.0.0.2=ready"}, w.in("shop/web.blue")); diff != "" {
+			t.Errorf("the old slice when it works again (-want +got):\n%s", diff)
+		}
+		w.stop()
+	})
+}
+
 func TestContract202WhatGoesDrains(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {

@@ -20,7 +20,8 @@ func (s *Server) input(now time.Time) (assign.Input, bool) {
 		return assign.Input{}, false // nothing was read yet, so no team is refused anything
 	}
 	in := assign.InputOf(set)
-	in.Now, in.Nodes, in.Placed, in.Health, in.Stored = now, s.pools.nodes(), s.groups.placed, s.groups.health, s.targets.stored
+	in.Now, in.Nodes, in.Placed, in.Health = now, s.pools.nodes(), s.groups.placed, s.groups.health
+	in.Stored, in.Drains = s.targets.stored, s.targets.drains
 	var known bool
 	in.Namespaces, known = s.labels.of(slices.Concat(in.Pools, in.OnlyChecked))
 	in.Complete = in.Complete && known

@@ -309,6 +309,16 @@ func (t *targets) stored(key assign.Key, slice string) (iter.Seq[netip.Addr], bo
 	return readyIn(state), true
 }
 
+// drains reports whether slices of that first name publish endpoints and have all of them as draining.
+func (t *targets) drains(key assign.Key, slice string) bool {
+	state, _ := t.state(key, slice)
+	if state == nil {
+		return false
+	}
+	all := publish.Published(*state)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(m inventory.Member) bool { return m.State != inventory.StateDraining })
+}
+
 // state returns what slices of that first name are known to be, nil where they were not read,
 // and why the Service cannot be filled.
 func (t *targets) state(key assign.Key, slice string) (*publish.State, publish.Problem) {

@@ -129,6 +129,7 @@ func (l *look) resolve() {
 	}
 	in.Health = func(assign.Group) (assign.Health, bool) { return assign.Health{}, false }
 	in.Stored = func(assign.Key, string) (iter.Seq[netip.Addr], bool) { return nil, false }
+	in.Drains = func(assign.Key, string) bool { return false }
 	in.Bindings = slices.DeleteFunc(in.Bindings, func(b v1alpha1.EndpointBinding) bool { return !l.asked(b.Namespace, b.Name) })
 	in.Broken = slices.DeleteFunc(in.Broken, func(b assign.Broken) bool { return !l.asked(b.Namespace, b.Service) })
 	for _, s := range l.spaces {
