@@ -3,6 +3,7 @@ package assign_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -180,6 +181,44 @@ func TestLimitsOfANamespace(t *testing.T) {
 	w.in.Pools[0].Spec.Allow[0].MaxServices = new(int32(1))
 	w.after(0).want("blog/x blue:30002 active", "shop/a blue:30000 active", "shop/b blue:30000 active", "shop/c blue:30001 active")
 	w.refused("shop/0 blue LimitReached")
+}
+
+// TestContract58WhatStaysCountsInTheLimits: neither a mistake nor a binding that is gone makes room,
+// as long as what was granted before is checked and published.
+func TestContract58WhatStaysCountsInTheLimits(t *testing.T) {
+	t.Parallel()
+	for what, limit := range map[string]func(*world){
+		"maxServices": func(w *world) { w.in.Pools[0].Spec.Allow[0].MaxServices = new(int32(1)) },
+		"maxChecks":   func(w *world) { w.in.Pools[0].Spec.Allow[0].MaxChecks = new(int32(15)) },
+		"all checks":  func(w *world) { w.in.Nodes["blue"] = assign.MaxChecks/2 + 1 },
+	} {
+		for how, c := range map[string]struct {
+			lose    func(*world)
+			refused []string
+			state   string
+		}{
+			"a mistake":            {func(w *world) { w.in.Services[0] = service("shop/a", 22) }, []string{"shop/a blue PortNotAllowed", "shop/b blue LimitReached"}, "active"},
+			"no binding":           {func(w *world) { w.in.Bindings = nil }, []string{"shop/b blue LimitReached"}, "leaving"},
+			"another, not allowed": {func(w *world) { w.in.Bindings[0] = binding("shop/a", "white") }, []string{"shop/a white PoolNotAllowed", "shop/b blue LimitReached"}, "leaving"},
+		} {
+			t.Run(what+", "+how, func(t *testing.T) {
+				t.Parallel()
+				p := pool("blue", []string{"shop"}, "30000-32767")
+				p.Spec.Allow[0].MaxChecks = new(int32(assign.MaxChecks))
+				w := newWorld(t, p)
+				w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{binding("shop/a", "blue")}, []assign.Service{service("shop/a", 30080)}
+				limit(w)
+				w.after(0).want("shop/a blue:30080 active").refused()
+				c.lose(w)
+				w.in.Bindings, w.in.Services = append(w.in.Bindings, binding("shop/b", "blue")), append(w.in.Services, service("shop/b", 30081))
+				for range 3 {
+					w.after(time.Second).want("shop/a blue:30080 " + c.state).refused(c.refused...)
+				}
+				w.in.Bindings, w.in.Services = w.in.Bindings[len(w.in.Bindings)-1:], w.in.Services[1:] // the Service is deleted
+				w.after(0).want("shop/b blue:30081 active").refused()
+			})
+		}
+	}
 }
 
 // TestALimitLetsTheFirstByNameIn, whichever process decides.

@@ -34,6 +34,7 @@ func Resolve(in Input, memory Memory) (Plan, Memory) {
 			}
 		}
 		t.uses = r.life(key, t.uses, asked, w)
+		r.quota.keep(key, t)
 		t.uses = out.lose(key, t.uses)
 		out.Refusals = append(out.Refusals, w.refusals...)
 		if len(t.uses) > 0 {

@@ -126,7 +126,7 @@ func (r *rules) grant(key Key, req request, u *Use, had []use) Refusal {
 	if !follows(allowed, u.Remote) {
 		return refuse(v1alpha1.ReasonRemoteNamespaceNotAllowed, "spec.pools[].remoteService", "pool %s does not allow namespace %s to follow Services of the remote namespace %s: no endpoint of it is published; remove remoteService, or ask the platform to name the remote namespace in spec.allow[].remoteNamespaces of the pool", u.Pool, key.Namespace, u.Remote.Namespace)
 	}
-	if message := r.quota.take(key, *u, allowed, pool, had); message != "" {
+	if message := r.quota.take(key, *u, allowed, had); message != "" {
 		return refuse(v1alpha1.ReasonLimitReached, "spec.pools", "%s", message)
 	}
 	return Refusal{}
