@@ -221,6 +221,41 @@ func TestContract58WhatStaysCountsInTheLimits(t *testing.T) {
 	}
 }
 
+// TestContract58ARestartGrantsNoMoreThanTheLimit: how many checks there are is not known before the
+// pool was read. Then what publishes something stays, and the rest is asked for as if it were new.
+func TestContract58ARestartGrantsNoMoreThanTheLimit(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		published bool // before the pool was counted
+		want      []string
+		refused   []string
+	}{
+		"nothing of it is published": {false, []string{"shop/b blue:30001 active", "shop/c blue:30002 active"}, []string{"shop/a blue LimitReached"}},
+		"it is published":            {true, []string{"shop/a blue:30000 active", "shop/b blue:30001 active", "shop/c blue:30002 active"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := pool("blue", []string{"shop"}, "30000-32767")
+			p.Spec.Allow[0].MaxChecks = new(int32(25))
+			w := newWorld(t, p)
+			add := func(name string, port uint16) {
+				w.in.Bindings, w.in.Services = append(w.in.Bindings, binding(name, "blue")), append(w.in.Services, service(name, port))
+			}
+			add("shop/b", 30001)
+			add("shop/c", 30002)
+			w.after(0)
+			add("shop/a", 30000)
+			w.after(0).refused("shop/a blue LimitReached")
+			w.in.Nodes, w.refuses["a.blue"] = map[string]int{}, !c.published
+			w.restart().after(0).after(0).want("shop/a blue:30000 active", "shop/b blue:30001 active", "shop/c blue:30002 active").refused()
+			w.in.Nodes = map[string]int{"blue": 10}
+			for range 3 {
+				w.after(0).want(c.want...).refused(c.refused...)
+			}
+		})
+	}
+}
+
 // TestALimitLetsTheFirstByNameIn, whichever process decides.
 func TestALimitLetsTheFirstByNameIn(t *testing.T) {
 	t.Parallel()

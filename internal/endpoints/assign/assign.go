@@ -71,11 +71,12 @@ func (r *rules) life(key Key, uses []use, asked bool, w wish) []use {
 	for _, want := range w.uses {
 		i := slices.IndexFunc(uses, is(want))
 		if i < 0 {
-			after = append(after, use{Use: want, began: r.in.Now})
+			after = append(after, use{Use: want, began: r.in.Now, uncounted: r.in.Nodes[want.Pool] == 0})
 			continue
 		}
 		changed := r.change(key, uses[i], want)
 		changed.began, changed.left = uses[i].began, time.Time{}
+		changed.uncounted = uses[i].uncounted && r.in.Nodes[want.Pool] == 0
 		after = append(after, changed)
 	}
 	ports := r.offered(key)

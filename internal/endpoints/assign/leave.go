@@ -25,7 +25,7 @@ func (l *leave) all(out *Plan) {
 		l.kept, out.Kept = true, keptMessage(gone, all)
 	}
 	for key, t := range l.targets {
-		t.uses = slices.DeleteFunc(t.uses, func(u use) bool { return u.emptied && !l.published(key, &u) })
+		t.uses = slices.DeleteFunc(t.uses, func(u use) bool { return u.emptied && !l.rules.publishes(key, &u) })
 		told := Assignment{Key: key}
 		for i := range t.uses {
 			told.Uses = append(told.Uses, l.one(key, t, i, out))
@@ -124,9 +124,7 @@ func (l *leave) wait(u *use, told *PoolUse, out *Plan, why string) {
 	u.emptied = true
 }
 
-// published reports whether slices of a use hold endpoints.
-func (l *leave) published(key Key, u *use) bool {
-	return slices.ContainsFunc(l.in.Published, func(p PublishedSlice) bool {
-		return p.Key == key && p.Endpoints > 0 && u.owns(key, p.Slice)
-	})
+// publishes reports whether slices of a use hold endpoints.
+func (r *rules) publishes(key Key, u *use) bool {
+	return slices.ContainsFunc(r.slices[key], func(p PublishedSlice) bool { return p.Endpoints > 0 && u.owns(key, p.Slice) })
 }

@@ -43,6 +43,8 @@ type use struct {
 	// began is since when it is wanted, and left since when it is not any more; both are zero for what
 	// a restart found.
 	began, left time.Time
+	// uncounted says that it was granted before it was known how many checks that is.
+	uncounted bool
 	// recovered says that only slices tell of it yet, unknown that nothing is known of its
 	// pool: lost is how many endpoints the slices hold then.
 	recovered, unknown bool
@@ -83,8 +85,12 @@ func (r *rules) recovered(memory Memory, wanted map[Key]request) map[Key]target 
 	for key, t := range memory.targets {
 		t.uses = slices.DeleteFunc(slices.Clone(t.uses), func(u use) bool {
 			_, known := pools[u.Pool]
-			return u.unknown && known // its slices tell the rest
+			return u.unknown && known || // its slices tell the rest
+				u.uncounted && r.in.Nodes[u.Pool] > 0 && !r.publishes(key, &u) // it is asked for as if it were new
 		})
+		if len(t.uses) == 0 {
+			continue
+		}
 		for i := range t.uses {
 			t.uses[i].lost = 0
 		}
