@@ -1,6 +1,8 @@
 package cluster_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -238,7 +240,8 @@ func TestContract224ATargetBeyondTheBoundHasThePortsOfItsSlices(t *testing.T) {
 }
 
 // TestContract170ASliceWithOurLabelHasABound: of 100 slices that say 50 MB as much is kept
-// as of 8 MB, and a target finds its slice as it is.
+// as of 8 MB, and a target finds its slice as it is. While that cannot be read it is not known,
+// which is not that it has no endpoints (contract 226).
 func TestContract170ASliceWithOurLabelHasABound(t *testing.T) {
 	inWorld(t, nil, func(t *testing.T, w *world, hub *cluster.Hub) {
 		synctest.Wait() // a list that comes later would leave out what only a watch told
@@ -262,9 +265,21 @@ func TestContract170ASliceWithOurLabelHasABound(t *testing.T) {
 			t.Errorf("got %d slices that are published, want 100", got)
 		}
 		object.Name = "x99"
-		w.put("MODIFIED", object)
 		w.put("ADDED", serviceOf("evil", "x"))
-		state := loaded(t, viewOf(t, hub, "evil", "x", "x99"))
+		store := viewOf(t, hub, "evil", "x", "x99")
+		w.mu.Lock()
+		w.mute = "x99"
+		w.mu.Unlock()
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		if state, err := store.Load(ctx); !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "x99") {
+			t.Errorf("got %v and %.500s while the slice cannot be read, want an error that names it", err, fmt.Sprint(state.Slices))
+		}
+		w.mu.Lock()
+		w.mute = ""
+		w.mu.Unlock()
+		w.put("MODIFIED", object)
+		state := loaded(t, store)
 		if len(state.Slices) != 1 || len(state.Slices[0].Endpoints) != 1000 || !strings.Contains(state.Slices[0].Drift, "hostname") {
 			t.Errorf("got %.500s", fmt.Sprint(state.Slices))
 		}

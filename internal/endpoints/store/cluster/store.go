@@ -61,7 +61,8 @@ func (s *Store) tell() {
 func (s *Store) Release() { s.scope.leave(s) }
 
 // Load returns the slices and the Service as they are, or as they were last known
-// with the reason in Stale or UnreadErr. It waits for the first answer of the watches,
+// with the reason in Stale or UnreadErr; an error where of one of its slices only the number
+// of endpoints is known, for that is no empty slice. It waits for the first answer of the watches,
 // and asks the server itself only about dirty slices.
 func (s *Store) Load(ctx context.Context) (publish.State, error) {
 	for _, watch := range s.scope.watches() {
@@ -73,6 +74,9 @@ func (s *Store) Load(ctx context.Context) (publish.State, error) {
 	service, contents := s.scope.known(s)
 	objects := make([]*discoveryv1.EndpointSlice, 0, len(contents))
 	for _, c := range contents {
+		if _, _, its := s.target.ParseName(c.name); its && c.counted {
+			return publish.State{}, fmt.Errorf("the endpoints of slice %s are not known: %w", c.name, unreadErr)
+		}
 		object, err := c.unpack()
 		if err != nil {
 			return publish.State{}, err
