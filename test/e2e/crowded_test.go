@@ -46,7 +46,7 @@ func TestContract224ANamespaceIsCrowdedAtARestart(t *testing.T) {
 	}
 	before := p.slicesWritten()
 	d = p.start()
-	d.says("not all Services of a namespace are known, so none of its Services vanishes")
+	d.says("not all Services and slices of a namespace are known, so none of its Services vanishes")
 	p.green[0].backends[0].kill()
 	for _, service := range []string{"large", "shop", "both"} {
 		p.wantStates(service, "green", p.green, "down")

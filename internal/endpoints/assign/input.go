@@ -101,7 +101,7 @@ type Sight struct {
 	// nil where there is no reason.
 	Err error
 	// Crowded says that the sight is of one namespace of those that are watched, whose
-	// Services say more than is kept: some of them are missing in the Local.
+	// Services or slices say more than is kept: some of them are missing in the Local.
 	Crowded bool
 }
 

@@ -48,7 +48,7 @@ func TestContract170ACrowdedNamespaceIsToldAndNothingInItVanishes(t *testing.T) 
 		})
 		during(time.Hour)
 		w.stop()
-		line := `level=ERROR msg="not all Services of a namespace are known, so none of its Services vanishes" namespace=shop error="too many words"` + "\n"
+		line := `level=ERROR msg="not all Services and slices of a namespace are known, so none of its Services vanishes" namespace=shop error="too many words"` + "\n"
 		if n := strings.Count(log.String(), line); n != 2 {
 			t.Errorf("got %d lines %q, want one each time:\n%s", n, line, log.String())
 		}

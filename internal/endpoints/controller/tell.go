@@ -354,7 +354,7 @@ func (t *teller) tellCrowds(holds map[subject]bool) {
 		of := subject{kind: "crowded namespace", namespace: namespace}
 		holds[of] = true
 		if t.news(of, err.Error()) {
-			t.log.Error("not all Services of a namespace are known, so none of its Services vanishes", "namespace", namespace, "error", err)
+			t.log.Error("not all Services and slices of a namespace are known, so none of its Services vanishes", "namespace", namespace, "error", err)
 		}
 	}
 }

@@ -19,6 +19,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/cluster"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/memory"
 )
 
 // fat is a Service of a team that says as much as an API server takes, or more.
@@ -282,6 +284,78 @@ func TestContract170ASliceWithOurLabelHasABound(t *testing.T) {
 		state := loaded(t, store)
 		if len(state.Slices) != 1 || len(state.Slices[0].Endpoints) != 1000 || !strings.Contains(state.Slices[0].Drift, "hostname") {
 			t.Errorf("got %.500s", fmt.Sprint(state.Slices))
+		}
+	})
+}
+
+// TestContract170SlicesThatNobodyOwnsHaveABound: of ten times as many as there is room for, each
+// of them small.
+func TestContract170SlicesThatNobodyOwnsHaveABound(t *testing.T) {
+	const room = 512 << 10
+	for name, c := range map[string]struct {
+		manager string
+		most    int
+		crowded bool
+	}{
+		"with our label": {manager, 2 * room, true},
+		"of others":      {others, room, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hub := newWorld().hub(t, nil)
+			cluster.SetRoom(hub, room)
+			before := memory.Live()
+			for i := range 10_000 {
+				cluster.Told(hub, sliceOf("evil", fmt.Sprintf("x%05d", i), fmt.Sprint("s", i), c.manager, 1))
+			}
+			if more := memory.Live() - before; more > c.most*5/4 || cluster.Entries(hub, "evil") < 300 {
+				t.Errorf("got %d bytes more for %d slices, want %d at most", more, cluster.Entries(hub, "evil"), c.most)
+			} else {
+				t.Logf("%d bytes for %d slices", more, cluster.Entries(hub, "evil"))
+			}
+			sights := hub.Local().Sights
+			if last := sights[len(sights)-1]; last.Crowded != c.crowded || c.crowded && last.Namespace != "evil" {
+				t.Errorf("got %+v, want that a namespace is crowded: %v", last, c.crowded)
+			}
+		})
+	}
+}
+
+// TestContract170ATargetFindsASliceThatWasNotKept: its slice is the last one of a list that has
+// no room. Before it is known, nothing is said of it.
+func TestContract170ATargetFindsASliceThatWasNotKept(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		w := newWorld()
+		for i := range 1000 {
+			w.put("ADDED", sliceOf("shop", fmt.Sprintf("x%03d", i), "x", manager, 1))
+		}
+		w.put("ADDED", serviceOf("shop", "z"))
+		w.put("ADDED", sliceOf("shop", "z.blue", "z", manager, 3))
+		w.put("ADDED", sliceOf("shop", "z.red", "z", manager, 3))
+		hub := w.hub(t, nil)
+		cluster.SetRoom(hub, 128<<10)
+		defer run(t, hub)()
+		time.Sleep(time.Second)
+		if n := cluster.Entries(hub, "shop"); n > 500 {
+			t.Fatalf("%d slices were kept", n)
+		}
+		for _, name := range []string{"z.blue", "z.red"} {
+			store := viewOf(t, hub, "shop", "z", name)
+			state, err := store.Load(t.Context())
+			for tries := 0; err != nil && tries < 60; tries++ {
+				time.Sleep(time.Second)
+				state, err = store.Load(t.Context())
+			}
+			if err != nil || len(state.Slices) != 1 || len(state.Slices[0].Endpoints) != 3 {
+				t.Errorf("%s: got %v and %.300s, want its slice", name, err, fmt.Sprint(state.Slices))
+			}
+		}
+		for i := range 1000 {
+			w.put("DELETED", sliceOf("shop", fmt.Sprintf("x%03d", i), "x", manager, 1))
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if sights := hub.Local().Sights; len(sights) != 1 {
+			t.Errorf("got %+v, want that there is room again", sights)
 		}
 	})
 }

@@ -31,6 +31,10 @@ func (s *scope) replaceSlices(all []*content, revision string) error {
 		listed[[2]string{c.namespace, c.name}] = true
 	}
 	for namespace, space := range s.spaces {
+		space.lost = false
+		for _, store := range space.stores {
+			store.unlisted = false
+		}
 		for name, one := range space.slices {
 			if !follows(revision, one.revision) {
 				s.mark(one)
@@ -39,6 +43,7 @@ func (s *scope) replaceSlices(all []*content, revision string) error {
 				s.watchedSlice(namespace, name, s.missing)
 			}
 		}
+		s.tidy(namespace)
 	}
 	for _, c := range all {
 		s.watchedSlice(c.namespace, c.name, func(one *cachedSlice) { one.set(c, revision) })
@@ -74,13 +79,19 @@ func (s *scope) missing(one *cachedSlice) {
 func (s *scope) watchedSlice(namespace, name string, take func(*cachedSlice)) {
 	space := s.space(namespace)
 	one := space.slice(name)
-	before := *one
+	before, lost := *one, space.lost
 	take(one)
 	if one.owner != nil && !one.writing && (one.dirty != before.dirty || versionOf(one.content) != versionOf(before.content)) {
 		one.owner.tell()
 	}
 	space.changed(before, one)
 	space.drop(name)
+	if space.lost != lost {
+		kube.Signal(s.hub.changed)
+	}
+	if space.lost && space.nobodys < space.room {
+		s.slices.ListAgain()
+	}
 	s.tidy(namespace)
 }
 

@@ -7,6 +7,22 @@ func Told(h *Hub, object *discoveryv1.EndpointSlice) {
 	_ = h.scopeOf(object.Namespace).slicesFeed().Add(object)
 }
 
+// Removed is what a watch does with a slice that is gone.
+func Removed(h *Hub, object *discoveryv1.EndpointSlice) {
+	_ = h.scopeOf(object.Namespace).slicesFeed().Delete(object)
+}
+
+// SetRoom sets how many bytes of slices of nobody are kept of each namespace. It comes before Run.
+func SetRoom(h *Hub, bytes int) { h.room = bytes }
+
+// Entries is how many slices of a namespace something is kept of.
+func Entries(h *Hub, namespace string) int {
+	s := h.scopeOf(namespace)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.space(namespace).slices)
+}
+
 // Kept is how many bytes are kept of the slices of a namespace.
 func Kept(h *Hub, namespace string) int {
 	s := h.scopeOf(namespace)

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	discoveryv1 "k8s.io/api/discovery/v1"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
@@ -58,6 +60,7 @@ type Hub struct {
 	changed chan struct{}
 	added   chan struct{}
 	granted grants
+	room    int // mostOfNobodys, or less in tests
 
 	mu     sync.Mutex
 	scopes []*scope
@@ -81,7 +84,7 @@ func New(options Options) (*Hub, error) {
 		return nil, fmt.Errorf("kube store: %w", err)
 	}
 	h := &Hub{
-		options: options, client: client, reads: make(chan struct{}, mostReads),
+		options: options, client: client, reads: make(chan struct{}, mostReads), room: mostOfNobodys,
 		changed: make(chan struct{}, 1), added: make(chan struct{}, 1),
 	}
 	if len(options.Namespaces) == 0 && !options.Named {
@@ -237,8 +240,10 @@ type space struct {
 	// labelled are the slices of each Service by their label.
 	labelled map[string][]*cachedSlice
 	stores   []*Store
-	// nobodys is how much is kept of the slices with our label that no store owns.
-	nobodys int
+	// nobodys is how much is kept of the slices with our label that no store owns, others of
+	// those without, and room bounds them. lost says that slices with our label are not kept.
+	nobodys, others, room int
+	lost                  bool
 }
 
 // slice returns what is known of the slice of that name.
@@ -270,19 +275,40 @@ func (s *space) tell(service string) {
 	}
 }
 
-// weigh notes how much is kept of a slice that no store owns, and keeps no more than the
-// number of its endpoints where that is too much.
+// weigh notes how much is kept of a slice that no store owns, and keeps less where that is too
+// much: of one with our label the number of its endpoints, and then nothing; of others nothing.
 func (s *space) weigh(one *cachedSlice) {
-	s.nobodys -= one.weight
-	one.weight = 0
-	if one.owner != nil || one.content == nil || !one.content.ours {
+	if one.weight > 0 {
+		*one.sum -= one.weight
+	}
+	if one.weight = 0; one.owner != nil || one.content == nil {
 		return
 	}
-	if one.weight = one.content.size(); s.nobodys+one.weight > mostOfNobodys {
-		one.content = one.content.number()
-		one.weight = one.content.size()
+	most, ours := s.room, one.content.ours
+	if one.sum = &s.others; ours {
+		one.sum, most = &s.nobodys, 2*s.room
+		if s.nobodys+perSlice+one.content.size() > s.room {
+			one.content = one.content.number()
+		}
 	}
-	s.nobodys += one.weight
+	weight := perSlice + one.content.size()
+	if *one.sum+weight > most {
+		one.content, s.lost = nil, s.lost || ours
+		return
+	}
+	one.weight = weight
+	*one.sum += weight
+}
+
+// crowded says why not all of the namespace is known, nil where all is.
+func (s *space) crowded(namespace string) error {
+	switch {
+	case s.left > 0:
+		return errNoRoom(namespace)
+	case s.lost:
+		return fmt.Errorf("the slices of namespace %s with the label %s of this program, that no Service here uses, take more than the %d MiB that one namespace may take, so some of them are not known; delete those that are of no use", namespace, discoveryv1.LabelManagedBy, 2*mostOfNobodys>>20)
+	}
+	return nil
 }
 
 // changed passes on what a slice publishes beside those of other targets, where that is

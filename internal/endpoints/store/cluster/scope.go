@@ -86,6 +86,9 @@ func (s *scope) join(store *Store) error {
 	}
 	space.tell(target.Service)
 	space.stores = append(space.stores, store)
+	if store.unlisted = space.lost; store.unlisted {
+		s.slices.ListAgain()
+	}
 	if service := space.services[target.Service]; service != nil && service.left {
 		s.services.ListAgain()
 	}
@@ -107,8 +110,9 @@ func (s *scope) leave(store *Store) {
 	space := s.space(store.target.Namespace)
 	space.stores = slices.DeleteFunc(space.stores, func(other *Store) bool { return other == store })
 	for name, one := range store.own {
+		before := *one
 		one.owner = nil
-		space.weigh(one)
+		space.changed(before, one)
 		space.drop(name)
 	}
 	clear(store.own)
@@ -117,10 +121,13 @@ func (s *scope) leave(store *Store) {
 }
 
 // known returns the target's Service, and the slices that its state is made of: its
-// own, and those that publish beside them.
-func (s *scope) known(store *Store) (service publish.Service, contents []*content) {
+// own, and those that publish beside them. It fails where it may lack some of its own.
+func (s *scope) known(store *Store) (service publish.Service, contents []*content, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if store.unlisted {
+		return publish.Service{}, nil, fmt.Errorf("the slices of namespace %s are listed again, for not all of them were kept", store.target.Namespace)
+	}
 	space := s.space(store.target.Namespace)
 	service = space.service(store)
 	for _, one := range store.own {
@@ -133,7 +140,7 @@ func (s *scope) known(store *Store) (service publish.Service, contents []*conten
 			contents = append(contents, one.content)
 		}
 	}
-	return service, contents
+	return service, contents, nil
 }
 
 // dirty returns the marks of the store's slices that have to be read.
@@ -211,8 +218,8 @@ func (s *scope) addTo(out *assign.Local) {
 				out.Services = append(out.Services, service.Service)
 			}
 		}
-		if space.left > 0 {
-			out.Sights = append(out.Sights, assign.Sight{Namespace: namespace, Complete: true, Crowded: true, Err: errNoRoom(namespace)})
+		if err := space.crowded(namespace); err != nil {
+			out.Sights = append(out.Sights, assign.Sight{Namespace: namespace, Complete: true, Crowded: true, Err: err})
 		}
 		for _, one := range space.slices {
 			if c := one.content; c != nil && c.manager == s.hub.options.ManagedBy {
@@ -230,14 +237,14 @@ func (s *scope) mark(one *cachedSlice) {
 // space returns what is known of the namespace of that name.
 func (s *scope) space(namespace string) *space {
 	if s.spaces[namespace] == nil {
-		s.spaces[namespace] = &space{services: make(map[string]*Service), slices: make(map[string]*cachedSlice), labelled: make(map[string][]*cachedSlice)}
+		s.spaces[namespace] = &space{room: s.hub.room, services: make(map[string]*Service), slices: make(map[string]*cachedSlice), labelled: make(map[string][]*cachedSlice)}
 	}
 	return s.spaces[namespace]
 }
 
 // tidy forgets a namespace of which there is nothing to know.
 func (s *scope) tidy(namespace string) {
-	if space := s.spaces[namespace]; len(space.services)+len(space.slices)+len(space.stores) == 0 {
+	if space := s.spaces[namespace]; space != nil && len(space.services)+len(space.slices)+len(space.stores) == 0 && !space.lost {
 		delete(s.spaces, namespace)
 	}
 }
@@ -247,7 +254,7 @@ func (s *scope) inUse() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, space := range s.spaces {
-		if len(space.stores) > 0 {
+		if len(space.stores) > 0 || space.lost {
 			return true
 		}
 		for _, one := range space.slices {

@@ -34,8 +34,9 @@ type cachedSlice struct {
 	// writing says that a write of ours is under way: what the watch tells of the slice
 	// is no news until it is known what came of the write.
 	writing bool
-	// weight is what it counts among the slices of nobody.
+	// weight is what it counts among the slices of nobody, in that sum.
 	weight int
+	sum    *int
 }
 
 // set takes over what the slice is at a revision, unless something newer is known.
@@ -95,9 +96,12 @@ type content struct {
 const (
 	// mostOfHead is how large a head is kept with everything that others wrote into it.
 	mostOfHead = 16 << 10
-	// mostOfNobodys bounds what is kept of the slices with our label in one namespace that
-	// no target has the name of.
+	// mostOfNobodys bounds what is kept of the slices in one namespace that no target has the
+	// name of: of those with our label as they are, again as much where only the number of
+	// their endpoints is kept, and of all others.
 	mostOfNobodys = 8 << 20
+	// perSlice is what a slice takes without its texts and endpoints.
+	perSlice = 512
 )
 
 // publication is what a slice says of itself.

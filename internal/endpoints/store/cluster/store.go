@@ -24,8 +24,10 @@ type Store struct {
 	scope   *scope
 	target  publish.Target
 	changed chan struct{}
-	// own are the slices of the target's names; the scope's lock guards them, and follower.
+	// own are the slices of the target's names; the scope's lock guards them, and what follows.
 	own map[string]*cachedSlice
+	// unlisted says that its slices may be among those that were not kept, until the next list.
+	unlisted bool
 	// follower is called in place of a value in changed.
 	follower func()
 }
@@ -61,8 +63,8 @@ func (s *Store) tell() {
 func (s *Store) Release() { s.scope.leave(s) }
 
 // Load returns the slices and the Service as they are, or as they were last known
-// with the reason in Stale or UnreadErr; an error where of one of its slices only the number
-// of endpoints is known, for that is no empty slice. It waits for the first answer of the watches,
+// with the reason in Stale or UnreadErr; an error where one of its slices is not known, or only
+// the number of its endpoints, for that is no empty slice. It waits for the first answer of the watches,
 // and asks the server itself only about dirty slices.
 func (s *Store) Load(ctx context.Context) (publish.State, error) {
 	for _, watch := range s.scope.watches() {
@@ -71,7 +73,10 @@ func (s *Store) Load(ctx context.Context) (publish.State, error) {
 		}
 	}
 	unread, unreadErr := s.readDirty(ctx)
-	service, contents := s.scope.known(s)
+	service, contents, err := s.scope.known(s)
+	if err != nil {
+		return publish.State{}, err
+	}
 	objects := make([]*discoveryv1.EndpointSlice, 0, len(contents))
 	for _, c := range contents {
 		if _, _, its := s.target.ParseName(c.name); its && c.counted {
