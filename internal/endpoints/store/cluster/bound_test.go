@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -358,4 +359,30 @@ func TestContract170ATargetFindsASliceThatWasNotKept(t *testing.T) {
 			t.Errorf("got %+v, want that there is room again", sights)
 		}
 	})
+}
+
+// TestContract33ASliceOfATargetThatIsGoneIsForgotten: others make and delete slices of its names.
+// What the watch has not told yet is not forgotten.
+func TestContract33ASliceOfATargetThatIsGoneIsForgotten(t *testing.T) {
+	hub := newWorld().hub(t, nil)
+	viewOf(t, hub, "shop", "web", "web.blue")
+	object := sliceOf("shop", "web.blue", "web", manager, 1)
+	tell := func(revision int, how func(*cluster.Hub, *discoveryv1.EndpointSlice)) {
+		object.ResourceVersion = strconv.Itoa(revision)
+		how(hub, object)
+	}
+	tell(9000, cluster.Told)
+	tell(8999, cluster.Removed)
+	if len(hub.Local().Published) != 1 {
+		t.Error("a watch that lags took a slice back")
+	}
+	tell(9000, cluster.Removed)
+	for i := range 1000 {
+		object.Name = fmt.Sprint("web.blue-", i+2)
+		tell(2*i+10, cluster.Told)
+		tell(2*i+11, cluster.Removed)
+	}
+	if n := cluster.Entries(hub, "shop"); n > 0 {
+		t.Errorf("%d slices that are gone are kept", n)
+	}
 }

@@ -36,7 +36,9 @@ func (s *scope) replaceSlices(all []*content, revision string) error {
 			store.unlisted = false
 		}
 		for name, one := range space.slices {
-			if !follows(revision, one.revision) {
+			if follows(revision, one.revision) {
+				one.over()
+			} else {
 				s.mark(one)
 			}
 			if !listed[[2]string{namespace, name}] {
@@ -60,6 +62,9 @@ func (s *scope) gone(one *cachedSlice, revision string) {
 		return
 	}
 	one.set(nil, revision)
+	if one.revision == revision {
+		one.over()
+	}
 }
 
 // missing takes over that a slice was not told of. For a target that is no proof that

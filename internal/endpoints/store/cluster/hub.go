@@ -259,10 +259,15 @@ func (s *space) slice(name string) *cachedSlice {
 	return s.slices[name]
 }
 
-// drop forgets a slice that does not exist and that no target would make.
+// drop forgets a slice that does not exist, once nothing has to be known of it.
 func (s *space) drop(name string) {
-	if one := s.slices[name]; one.owner == nil && one.content == nil {
-		delete(s.slices, name)
+	one := s.slices[name]
+	if one.content != nil || one.owner != nil && (one.revision != "" || one.dirty != 0 || one.writing) {
+		return
+	}
+	delete(s.slices, name)
+	if one.owner != nil {
+		delete(one.owner.own, name)
 	}
 }
 

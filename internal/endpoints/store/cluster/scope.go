@@ -162,6 +162,10 @@ func (s *scope) clean(namespace, name string, mark int, is *content, revision st
 	defer s.mu.Unlock()
 	space := s.space(namespace)
 	one := space.slice(name)
+	if one.dirty == 0 {
+		space.drop(name)
+		return // another read came first, and the watch told the rest
+	}
 	before := *one
 	one.set(is, revision)
 	if one.dirty == mark {

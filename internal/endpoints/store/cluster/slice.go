@@ -46,6 +46,14 @@ func (s *cachedSlice) set(is *content, revision string) {
 	}
 }
 
+// over forgets up to which revision it is known that there is no slice: the watch has told as
+// much, and no answer that may be older is on its way.
+func (s *cachedSlice) over() {
+	if s.content == nil && s.dirty == 0 && !s.writing {
+		s.revision = ""
+	}
+}
+
 // beside returns what the slice publishes beside those of the store, the zero value
 // where that is nothing. The slices of other targets that fill the same Service are
 // not beside it.
