@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +32,8 @@ const (
 	maxPause = time.Minute
 	// maxInstance is the most bytes of a reportingInstance.
 	maxInstance = 128
+	// forgotten is after what time the trouble of a namespace is forgotten.
+	forgotten = time.Hour
 )
 
 // kind is the kind of a trouble; each is reported once.
@@ -37,29 +41,75 @@ type kind int
 
 const (
 	none kind = iota
+	retried
 	forbidden
 	other
 )
 
-// deliver sends one Event, again if that may help. When ctx has ended there are
-// no pauses and no further attempts, and at the end of last no request.
+// trouble is why the last Event of a namespace was not delivered, and when that was.
+type trouble struct {
+	kind kind
+	at   time.Time
+}
+
+// deliver sends one Event. Where that fails and may succeed later, the Event waits among
+// the retries, and so do later ones of its namespace.
 func (a *Announcer) deliver(ctx, last context.Context, i item) {
+	i.event = a.event(i)
+	if a.trouble(i) != none && ctx.Err() == nil {
+		a.retryLater(i)
+		return
+	}
+	a.attempt(ctx, last, i, 1, func(i item, err error) {
+		if ctx.Err() != nil {
+			a.giveUp(i, err)
+			return
+		}
+		a.tell(i, retried, nil)
+		i.sent, i.notBefore = true, time.Now().Add(wait(i.tries, err))
+		a.retryLater(i)
+	})
+}
+
+// retryLater lets an Event wait among the retries, or leaves it out where there is no room.
+func (a *Announcer) retryLater(i item) {
+	select {
+	case a.retries <- i:
+	default:
+		a.leaveOut(i, func(s *Stats) { s.Dropped++ })
+	}
+}
+
+// retry sends an Event until it is delivered, or given up: after one attempt where the Event
+// of the namespace before it was given up.
+func (a *Announcer) retry(ctx, last context.Context, i item) {
+	most := attempts
+	if a.trouble(i) > retried {
+		most = 1
+	}
+	kube.Wait(ctx, time.Until(i.notBefore))
+	a.attempt(ctx, last, i, most, a.giveUp)
+}
+
+// attempt sends an Event, again if that may help, and calls over where it was sent so often.
+// When ctx has ended there are no pauses and no further attempts, and at the end of last no
+// request.
+func (a *Announcer) attempt(ctx, last context.Context, i item, most int, over func(item, error)) {
 	if last.Err() != nil {
 		a.count(func(s *Stats) { s.Dropped++ })
 		return
 	}
-	event, sent := a.event(i), false
-	for attempt := 1; ; attempt++ {
-		err := a.send(last, event)
+	for i.tries++; ; i.tries++ {
+		err := a.send(last, i.event)
 		switch exists := apierrors.IsAlreadyExists(err); {
-		case err == nil, exists && sent:
+		case err == nil, exists && i.sent:
 			// Or the answer to the attempt before was lost on the way.
 			a.count(func(s *Stats) { s.Delivered++ })
-			a.tell(none, nil)
+			a.tell(i, none, nil)
 			return
-		case exists && attempt < attempts:
+		case exists && i.tries < attempts:
 			// Another process chose the same nanosecond.
-			event.Name = i.name(i.at.Add(time.Duration(1 + rand.IntN(1_000_000))))
+			i.event.Name = i.name(i.at.Add(time.Duration(1 + rand.IntN(1_000_000))))
 			continue
 		case last.Err() != nil:
 			a.count(func(s *Stats) { s.Dropped++ }) // stopping is not a failure
@@ -67,11 +117,14 @@ func (a *Announcer) deliver(ctx, last context.Context, i item) {
 		case lacksRight(err):
 			a.fail(i, forbidden, fmt.Errorf("the right to create events of events.k8s.io in namespace %s is missing; add it to the Role: %w", i.subject.namespace, err))
 			return
-		case !worthwhile(err), attempt == attempts, !kube.Wait(ctx, wait(attempt, err)):
-			a.fail(i, other, fmt.Errorf("send Event %s on Service %s/%s: %w", event.Reason, i.subject.namespace, i.subject.service, err))
+		case worthwhile(err) && i.tries >= most:
+			over(i, err)
+			return
+		case !worthwhile(err), !kube.Wait(ctx, wait(i.tries, err)):
+			a.giveUp(i, err)
 			return
 		}
-		sent = true
+		i.sent = true
 	}
 }
 
@@ -126,30 +179,60 @@ func (i item) name(at time.Time) string {
 	return fmt.Sprintf("%s.%x", i.subject.service, at.UnixNano())
 }
 
-// fail gives the notice up: it is left out, and so are those that it counts.
-func (a *Announcer) fail(i item, k kind, err error) {
+// leaveOut leaves the notice out, and so those that it counts.
+func (a *Announcer) leaveOut(i item, add func(*Stats)) {
 	a.mu.Lock()
+	defer a.mu.Unlock()
 	i.subject.leftOut[i.Reason] += i.leftOut + 1
-	a.stats.Failed++
-	a.mu.Unlock()
-	a.tell(k, err)
+	add(&a.stats)
 }
 
-// tell reports a trouble, or its end, once.
-func (a *Announcer) tell(k kind, err error) {
+// giveUp gives the notice up where no right is missing.
+func (a *Announcer) giveUp(i item, err error) {
+	a.fail(i, other, fmt.Errorf("send Event %s on Service %s/%s: %w", i.event.Reason, i.subject.namespace, i.subject.service, err))
+}
+
+// fail gives the notice up.
+func (a *Announcer) fail(i item, k kind, err error) {
+	a.leaveOut(i, func(s *Stats) { s.Failed++ })
+	a.tell(i, k, err)
+}
+
+// trouble returns the kind of that of the namespace.
+func (a *Announcer) trouble(i item) kind {
 	a.mu.Lock()
-	news := a.troubled != k
-	a.troubled = k
+	defer a.mu.Unlock()
+	return a.troubled[i.subject.namespace].kind
+}
+
+// tell notes what became of an Event, and reports a kind of trouble when the first namespace
+// has it, and the end when no namespace has any. A namespace that had no Event for an hour may
+// be gone.
+func (a *Announcer) tell(i item, k kind, err error) {
+	now, known := time.Now(), false
+	a.mu.Lock()
+	maps.DeleteFunc(a.troubled, func(_ string, t trouble) bool { return now.Sub(t.at) > forgotten })
+	for _, t := range a.troubled {
+		known = known || t.kind == k
+	}
+	if k == none {
+		delete(a.troubled, i.subject.namespace)
+	} else {
+		a.troubled[i.subject.namespace] = trouble{k, now}
+	}
+	news := k > retried && !known || a.told && len(a.troubled) == 0
+	a.told = (a.told || news) && len(a.troubled) > 0
 	a.mu.Unlock()
 	if news {
 		a.opts.Trouble(err)
 	}
 }
 
-// lacksRight reports whether a right is missing. A namespace that is being deleted
-// is forbidden as well.
+// lacksRight reports whether a right is missing. A namespace that is being deleted, or has as
+// many Events as its quota allows, is forbidden as well.
 func lacksRight(err error) bool {
-	return apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
+	return apierrors.IsForbidden(err) && !apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) &&
+		!strings.Contains(err.Error(), "exceeded quota")
 }
 
 // worthwhile reports whether the same request may succeed later.

@@ -203,6 +203,60 @@ func TestANamespaceThatIsBeingDeletedIsNoMatterOfRights(t *testing.T) {
 	})
 }
 
+func TestAFullQuotaIsNoMatterOfRights(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		w.api.answer, w.api.cause = func(int, *eventsv1.Event) (int, string) { return http.StatusForbidden, "" }, "exceeded quota: few, requested: count/events.events.k8s.io=1"
+		w.Announce(updated("a"))
+		during(time.Minute)
+		if err := w.wantTroubles(1)[0]; strings.Contains(err.Error(), "the right") {
+			t.Errorf("got %q, want nothing of rights", err)
+		}
+	})
+}
+
+// TestContract36ANamespaceWithoutEventsDelaysNoOther: a webhook of one namespace is down, or hangs.
+// That is told once, and so is the end.
+func TestContract36ANamespaceWithoutEventsDelaysNoOther(t *testing.T) {
+	for name, trouble := range map[string]func(*api){
+		"fails": func(a *api) {
+			a.answer = func(_ int, e *eventsv1.Event) (int, string) {
+				return map[string]int{"evil": http.StatusInternalServerError}[e.Namespace], ""
+			}
+		},
+		"hangs": func(a *api) { a.hangs = "evil" },
+		"refuses": func(a *api) {
+			a.answer = func(_ int, e *eventsv1.Event) (int, string) {
+				return map[string]int{"evil": http.StatusForbidden}[e.Namespace], ""
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				w.api.set(func() { trouble(w.api) })
+				evil := w.About("evil", "web")
+				for round := range 5 {
+					for range 3 {
+						evil.Announce(updated("a"))
+					}
+					w.Announce(updated("b"))
+					during(10 * time.Second)
+					if got := len(w.api.events()); got != round+1 {
+						t.Errorf("got %d Events of the other namespace after 10 s, want %d", got, round+1)
+					}
+				}
+				during(5 * time.Minute)
+				w.wantTroubles(1)
+				w.api.set(func() { w.api.answer, w.api.hangs = nil, "" })
+				evil.Announce(updated("a"))
+				during(time.Minute)
+				if err := w.wantTroubles(2)[1]; err != nil || len(w.api.events()) != 6 {
+					t.Errorf("got %d Events, and trouble %v, want its end", len(w.api.events()), err)
+				}
+			})
+		})
+	}
+}
+
 func TestALongNameOfTheProcessIsCut(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		w := newWorldOf(t, strings.Repeat("pod-", 60))

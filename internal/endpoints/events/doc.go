@@ -9,7 +9,7 @@
 // Announcing never blocks, and memory is bounded: notices wait in a short queue,
 // and each reason has an allowance. What does not fit is left out and counted; the
 // next Event of that reason says how many. An Event that cannot be delivered
-// affects nothing else.
+// affects nothing else: it is sent again apart from those of other namespaces.
 //
 // The right it needs in the Service's namespace, and no other:
 //

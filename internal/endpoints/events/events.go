@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"golang.org/x/time/rate"
+	eventsv1 "k8s.io/api/events/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
@@ -42,8 +43,8 @@ type Options struct {
 	Queue int
 	// Instance tells the processes that report apart: the name of the Pod.
 	Instance string
-	// Trouble is called once when Events cannot be delivered, with the remedy, and
-	// with nil when they can again. It may be nil.
+	// Trouble is called once when Events of a namespace cannot be delivered, with the remedy,
+	// and with nil when those of all can again. It may be nil.
 	Trouble func(err error)
 }
 
@@ -60,12 +61,15 @@ type Stats struct {
 // Announcer takes notices and delivers them as Events. Its methods may be called
 // at the same time.
 type Announcer struct {
-	opts  Options
-	queue chan item
-	pace  *rate.Limiter
+	opts Options
+	// queue are the notices, retries those of namespaces where the last one was not delivered.
+	queue, retries chan item
+	pace           *rate.Limiter
 
-	mu       sync.Mutex
-	troubled kind
+	mu sync.Mutex
+	// troubled are those namespaces; told says that trouble was reported, and not its end.
+	troubled map[string]trouble
+	told     bool
 	newest   time.Time
 	stats    Stats
 }
@@ -86,6 +90,12 @@ type item struct {
 	at      time.Time
 	// leftOut is how many of that reason before it were not delivered.
 	leftOut int
+	// event is what is sent. It was sent so many tries, and is not sent again before then; sent
+	// says that the server may have it.
+	event     *eventsv1.Event
+	tries     int
+	notBefore time.Time
+	sent      bool
 }
 
 // New checks the options. It neither sends nor starts anything.
@@ -96,7 +106,11 @@ func New(opts Options) (*Announcer, error) {
 	if opts.Trouble == nil {
 		opts.Trouble = func(error) {}
 	}
-	return &Announcer{opts: opts, queue: make(chan item, cmp.Or(opts.Queue, defaultQueue)), pace: rate.NewLimiter(rate.Every(together), togetherBurst)}, nil
+	room := cmp.Or(opts.Queue, defaultQueue)
+	return &Announcer{
+		opts: opts, queue: make(chan item, room), retries: make(chan item, room), troubled: make(map[string]trouble),
+		pace: rate.NewLimiter(rate.Every(together), togetherBurst),
+	}, nil
 }
 
 // About returns the Subject of one Service.
@@ -156,6 +170,14 @@ func (a *Announcer) Run(ctx context.Context) error {
 	defer cancel()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
 	defer stop()
+	var retrying sync.WaitGroup
+	retrying.Go(func() {
+		for i := range a.retries {
+			a.retry(ctx, last, i)
+		}
+	})
+	defer retrying.Wait()
+	defer close(a.retries)
 	for ctx.Err() == nil {
 		select {
 		case i := <-a.queue:

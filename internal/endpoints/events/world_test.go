@@ -38,6 +38,8 @@ type api struct {
 	answer func(attempt int, e *eventsv1.Event) (status int, retryAfter string)
 	// takes is how long an answer takes; lost answers are kept and not sent.
 	takes time.Duration
+	// hangs is a namespace about which no request is answered.
+	hangs string
 	lost  func(attempt int) bool
 	// cause is the cause that a refusal gives.
 	cause string
@@ -83,6 +85,9 @@ func (a *api) RoundTrip(r *http.Request) (*http.Response, error) {
 	a.mu.Lock()
 	a.tries = append(a.tries, try{time.Now(), r.Method + " " + r.URL.Path, e.Name})
 	attempt, takes := len(a.tries), a.takes
+	if e.Namespace == a.hangs {
+		takes = time.Hour
+	}
 	a.mu.Unlock()
 	timer := time.NewTimer(max(takes, time.Nanosecond))
 	defer timer.Stop()
@@ -134,7 +139,7 @@ func refusal(w *httptest.ResponseRecorder, status int, after, cause string) *htt
 	}
 	w.WriteHeader(status)
 	reason := map[int]string{http.StatusConflict: "AlreadyExists", http.StatusForbidden: "Forbidden"}[status]
-	_, _ = io.WriteString(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","message":"not so","reason":"`+reason+`","details":{"causes":[{"reason":"`+cause+`"}]},"code":`+strconv.Itoa(status)+`}`)
+	_, _ = io.WriteString(w, `{"apiVersion":"v1","kind":"Status","status":"Failure","message":"not so: `+cause+`","reason":"`+reason+`","details":{"causes":[{"reason":"`+cause+`"}]},"code":`+strconv.Itoa(status)+`}`)
 	return w.Result()
 }
 
