@@ -26,7 +26,7 @@ const (
 	ExitStore = 4
 	// ExitRefused: the guard kept endpoints that would have been removed.
 	ExitRefused = 5
-	// ExitLeaseLost: the lease of the leader election was lost, or not got.
+	// ExitLeaseLost: the lease of the leader election was lost or handed over, or not got.
 	ExitLeaseLost = 6
 	// ExitTimeout: --timeout was over.
 	ExitTimeout = 124
@@ -52,7 +52,7 @@ func outcomeOf(err error) Outcome {
 	switch {
 	case errors.Is(err, errTimeout):
 		return TimedOut
-	case errors.Is(err, lease.ErrLost), errors.Is(err, lease.ErrNotElected):
+	case errors.Is(err, lease.ErrLost), errors.Is(err, lease.ErrHandedOver), errors.Is(err, lease.ErrNotElected):
 		return LeaseNotHeld
 	case errors.Is(err, errStopped):
 		return Stopped

@@ -41,7 +41,7 @@ func Outcomes() []OutcomeDoc {
 		{InventoryRejected, ExitRefused, "The inventory would remove more endpoints than one inventory may.", "The endpoints stay; all other differences were written.", "Check the source."},
 		{ChecksSilent, ExitRefused, "So many endpoints are silent that this machine is probably cut off.", "Silent endpoints stay ready.", "Check the network of this machine."},
 		{ServicesKept, ExitRefused, "Too many Services lost their documents at once, or not everything could be read.", "Their endpoints stay, checked.", "Bring the documents back."},
-		{LeaseNotHeld, ExitLeaseLost, "The lease was lost during the run, or not got before a signal.", "No slice was written after that.", "Run it again."},
+		{LeaseNotHeld, ExitLeaseLost, "The lease was lost or handed over during the run, or not got before a signal.", "No slice was written after that.", "Run it again."},
 		{TimedOut, ExitTimeout, "The run was not done within `--timeout`, waiting for the lease included.", "Written slices stay.", "Give it more time."},
 	}
 }
@@ -60,7 +60,7 @@ A number means the same in every command.
 | 3 | the source could not be read | ` + "`run --once`, `diff`, `status`, `explain`, `inventory`" + ` |
 | 4 | the slices could not be loaded or written | ` + "`run --once`, `diff`, `status`, `explain`" + ` |
 | 5 | the guard kept endpoints that would have been removed | ` + "`run --once`" + ` |
-| 6 | the lease of the leader election was lost, or not got | ` + "`run`" + ` |
+| 6 | the lease of the leader election was lost, or not got; of a single run also handed over | ` + "`run`" + ` |
 | 124 | ` + "`--timeout`" + ` was over | all commands with that flag |
 
 ` + "`diff` ends with 0 or 1 by its differences alone. Other results of a run, such as a rejected inventory or no eligible node, are printed on standard error." + `

@@ -100,6 +100,7 @@ func TestAnErrorHasTheOutcomeOfItsCause(t *testing.T) {
 		"store":              {store, cli.StoreFailed},
 		"conflict":           {&controller.StoreError{Err: fmt.Errorf("update: %w", publish.ErrConflict)}, cli.Conflict},
 		"lost while writing": {&controller.StoreError{Err: fmt.Errorf("nothing is written: %w", lease.ErrLost)}, cli.LeaseNotHeld},
+		"handed over":        {fmt.Errorf("lease default/x: %w to two", lease.ErrHandedOver), cli.LeaseNotHeld},
 		"never elected":      {cli.Ended(stopped, fmt.Errorf("%w: %w", lease.ErrNotElected, context.Canceled)), cli.LeaseNotHeld},
 		"a signal":           {cli.Ended(stopped, &controller.SourceError{Err: context.Canceled}), cli.Stopped},
 		"without a signal":   {cli.Ended(t.Context(), source), cli.SourceFailed},
