@@ -251,7 +251,7 @@ func (l *loop) settle(now time.Time) {
 func (l *loop) send(now time.Time) {
 	allowed := func(class int) bool {
 		return (class < classOf(Turn{Rank: Gain}) || !l.bucket.next().After(now)) &&
-			(!retries(class) || l.lanes.server.TakesRetries())
+			(!retries(class) || l.lanes.server.TakesRetries(l.lanes.all))
 	}
 	for l.turns.waiting > 0 && l.lanes.free(now) {
 		f, class := l.turns.take(allowed, l.lanes.forNamespace, l.lanes.forFill)

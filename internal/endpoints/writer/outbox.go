@@ -12,7 +12,7 @@ import (
 const (
 	// Lanes is how many requests may be in flight where OutboxOptions names no number.
 	Lanes = 8
-	// failingLanes is how many of them slices may have whose last write failed.
+	// failingLanes is how many of them slices may have whose last write failed; see retryLanes.
 	failingLanes = 2
 	// Fresh is the age at which a diff is made anew before more of it is sent.
 	Fresh = time.Second
@@ -133,7 +133,7 @@ func (o *Outbox) next(now time.Time) int {
 	if !o.free(now) {
 		return -1
 	}
-	full := o.failing() >= failingLanes
+	full := o.failing() >= retryLanes(o.lanes)
 	return slices.IndexFunc(o.waiting, func(e entry) bool {
 		return o.sendable(e, now) && (!full || !o.Retries(e.Slice.Name))
 	})

@@ -168,14 +168,30 @@ func TestContract26SlicesWhoseLastWriteFailedShareTwoLanes(t *testing.T) {
 }
 
 // TestContract26OutboxesOfOneServerShareTwoLanesForWhatFails: two requests at once try again what
-// failed, however many slices and Services that is.
+// failed, however many slices and Services that is, and one where there are two.
 func TestContract26OutboxesOfOneServerShareTwoLanesForWhatFails(t *testing.T) {
-	for retrying, want := range []bool{true, true, false, false} {
-		server := writer.Server{Underway: 4, Retrying: retrying}
-		if got := server.TakesRetries(); got != want {
-			t.Errorf("%d are tried again, and another one may be: %t, want %t", retrying, got, want)
+	for lanes, most := range map[int]int{1: 1, 2: 1, 3: 2, writer.Lanes: 2} {
+		for retrying := range 4 {
+			server := writer.Server{Underway: retrying, Retrying: retrying}
+			if got, want := server.TakesRetries(lanes), retrying < most; got != want {
+				t.Errorf("%d of %d are tried again, and another one may be: %t, want %t", retrying, lanes, got, want)
+			}
 		}
 	}
+}
+
+// TestContract26ALossWaitsForNoSliceThatFailsOfTwoLanes: kubectl has no more.
+func TestContract26ALossWaitsForNoSliceThatFailsOfTwoLanes(t *testing.T) {
+	s := newScene(t, 2, "s1: a=ready", "s2: b=ready", "s3: c=ready", "s4: d=ready")
+	s.want("s1: a=draining", "s2: b=draining")
+	s.wantTaken("s1", "s2")
+	s.fail(errDenied, "s1", "s2")
+	s.load()
+	s.pass(time.Minute)
+	s.plan()
+	s.wantTaken("s1") // and it hangs
+	s.want("s3: c=down")
+	s.wantTaken("s3")
 }
 
 // TestContract26ALossWaitsForNoSliceThatFails: a conflict is not a failure, it was

@@ -27,8 +27,12 @@ func (s *Server) takes(underway int, now time.Time) bool {
 	return !now.Before(s.outage.until) && (underway == 0 || !s.outage.lasts(now))
 }
 
-// TakesRetries reports whether one more request may try again what failed.
-func (s *Server) TakesRetries() bool { return s.Retrying < failingLanes }
+// TakesRetries reports whether one more request may try again what failed, of so many lanes.
+func (s *Server) TakesRetries(lanes int) bool { return s.Retrying < retryLanes(lanes) }
+
+// retryLanes is how many of the lanes may try again what failed. Where there are several, one
+// is left for what did not fail.
+func retryLanes(lanes int) int { return min(failingLanes, max(1, lanes-1)) }
 
 // Wake returns when time alone lets the server take a request again, zero if it does
 // not.
