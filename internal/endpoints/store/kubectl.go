@@ -88,13 +88,13 @@ func (s *Kubectl) load(ctx context.Context, asked []string) (publish.State, erro
 	if err != nil {
 		return publish.State{}, fmt.Errorf("read the slices of Service %s/%s: %w", target.Namespace, target.Service, err)
 	}
-	for _, name := range s.missing(found, asked) {
-		object, err := s.getSlice(ctx, name)
+	if names := s.missing(found, asked); len(names) > 0 {
+		objects, err := s.getNamed(ctx, names)
 		if err != nil {
-			return publish.State{}, fmt.Errorf("read slice %s/%s: %w", target.Namespace, name, err)
+			return publish.State{}, fmt.Errorf("read %d slices of namespace %s, from %s to %s: %w", len(names), target.Namespace, names[0], names[len(names)-1], err)
 		}
-		if object != nil {
-			found[name] = object
+		for i := range objects {
+			found[objects[i].Name] = &objects[i]
 		}
 	}
 	s.mu.Lock()
@@ -162,7 +162,7 @@ func older(a, b *discoveryv1.EndpointSlice) bool {
 	return err == nil && order < 0
 }
 
-// missing returns the names to ask for one by one, sorted: those that the
+// missing returns the names to ask for, sorted: those that the
 // selector does not find although they were to be asked for, or although they
 // were there at the last Load. They are gone, or have lost their label, which
 // must not look the same.

@@ -37,18 +37,13 @@ func (s *Kubectl) getSlices(ctx context.Context) (ours map[string]*discoveryv1.E
 	if err != nil {
 		return nil, nil, err
 	}
-	var list struct {
-		Items *[]discoveryv1.EndpointSlice `json:"items"`
-	}
-	if err := decode(output, &list); err != nil {
+	items, err := decodeList(output)
+	if err != nil {
 		return nil, nil, err
 	}
-	if list.Items == nil {
-		return nil, nil, errors.New("the answer of kubectl has no items")
-	}
 	ours = make(map[string]*discoveryv1.EndpointSlice)
-	for i := range *list.Items {
-		object := &(*list.Items)[i]
+	for i := range items {
+		object := &items[i]
 		if _, _, ok := s.options.Target.ParseName(object.Name); ok {
 			ours[object.Name] = object
 			continue
@@ -58,14 +53,33 @@ func (s *Kubectl) getSlices(ctx context.Context) (ours map[string]*discoveryv1.E
 	return ours, others, nil
 }
 
-// getSlice returns one slice, whatever its labels say; nil where there is none.
-func (s *Kubectl) getSlice(ctx context.Context, name string) (*discoveryv1.EndpointSlice, error) {
-	output, err := s.run(ctx, nil, "get", slicesResource, name, "--output=json", "--ignore-not-found")
+// getNamed returns those of the slices of these names that exist, whatever their labels say.
+// One run asks for all: dozens may vanish at once.
+func (s *Kubectl) getNamed(ctx context.Context, names []string) ([]discoveryv1.EndpointSlice, error) {
+	args := append([]string{"get", slicesResource}, names...)
+	output, err := s.run(ctx, nil, append(args, "--output=json", "--ignore-not-found")...)
 	if err != nil || len(output) == 0 {
 		return nil, err
 	}
-	object := &discoveryv1.EndpointSlice{}
-	return object, decode(output, object)
+	if len(names) == 1 { // then kubectl prints no list
+		one := make([]discoveryv1.EndpointSlice, 1)
+		return one, decode(output, &one[0])
+	}
+	return decodeList(output)
+}
+
+// decodeList decodes a list that kubectl printed.
+func decodeList(output []byte) ([]discoveryv1.EndpointSlice, error) {
+	var list struct {
+		Items *[]discoveryv1.EndpointSlice `json:"items"`
+	}
+	if err := decode(output, &list); err != nil {
+		return nil, err
+	}
+	if list.Items == nil {
+		return nil, errors.New("the answer of kubectl has no items")
+	}
+	return *list.Items, nil
 }
 
 // decode decodes what kubectl printed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -231,6 +232,49 @@ esac`), environ("DIR="+t.TempDir()))
 				t.Errorf("got %v, %v; want the slice that was written", state, err)
 			}
 		})
+	}
+}
+
+// TestContract27ManySlicesMayVanishAtOnce: they are gone, or two of them have lost their label, and
+// the time of a load is not enough to ask for each by a run of its own.
+func TestContract27ManySlicesMayVanishAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	list := func(file string, names ...string) {
+		items := []*discoveryv1.EndpointSlice{}
+		for _, name := range names {
+			write := create()
+			write.Slice.Name = name
+			items = append(items, publish.Apply(nil, write, storetest.Target("default")))
+			items[len(items)-1].ResourceVersion = "7"
+		}
+		content, err := json.Marshal(map[string]any{"kind": "List", "items": items})
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, file), content, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	store := newKubectl(t, storetest.Target("default"), program(t, `
+case "$1 $2 $3" in
+"get services"*) exit ;;
+"get "*" --output=json") cat "$DIR/selected" ;;
+*) sleep 0.2; cat "$DIR/named" ;;
+esac`), environ("DIR="+dir))
+	names := []string{"web-remote"}
+	for i := range 60 {
+		names = append(names, fmt.Sprint("web-remote-", i+2))
+	}
+	list("selected", names...)
+	list("named", names[:2]...)
+	for _, want := range []int{61, 2} {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		state, err := store.Load(ctx)
+		cancel()
+		if err != nil || len(state.Slices) != want {
+			t.Errorf("got %d slices and %v, want %d", len(state.Slices), err, want)
+		}
+		list("selected")
 	}
 }
 
