@@ -18,6 +18,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/cluster"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/storetest"
 )
 
@@ -75,6 +76,34 @@ func createOf(name string) publish.Write {
 	write := create()
 	write.Slice.Name = name
 	return write
+}
+
+// defective is a context that makes a request panic.
+type defective struct{ context.Context }
+
+func (defective) Deadline() (time.Time, bool) { panic("a defect") }
+
+// TestContract23AWriteThatPanicsHidesNoNews: what others make of the slice later is told.
+func TestContract23AWriteThatPanicsHidesNoNews(t *testing.T) {
+	inWorld(t, nil, func(t *testing.T, w *world, hub *cluster.Hub) {
+		w.put("ADDED", serviceOf("shop", "web"))
+		store := viewOf(t, hub, "shop", "web", "web.blue")
+		loaded(t, store)
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Error("the write did not panic")
+				}
+			}()
+			_, _ = store.Write(defective{t.Context()}, createOf("web.blue"))
+		}()
+		loaded(t, store)
+		news(store.Changed())
+		w.put("ADDED", sliceOf("shop", "web.blue", "web", manager, 1))
+		if news(store.Changed()) == 0 {
+			t.Error("a slice that came is not told")
+		}
+	})
 }
 
 func TestAWriteThatHangsEndsNoOtherWriteUnderWay(t *testing.T) {

@@ -162,13 +162,12 @@ func (s *Store) Write(ctx context.Context, write publish.Write) (version string,
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	base := s.scope.begin(s.target.Namespace, write.Slice.Name)
+	base, is := s.scope.begin(s.target.Namespace, write.Slice.Name), (*content)(nil)
+	defer func() { s.scope.end(s.target.Namespace, write.Slice.Name, base, is) }() // also after a panic
 	answer, err := s.send(ctx, write, base)
-	var is *content
 	if err == nil {
 		is, err = pack(answer, s.target.ManagedBy)
 	}
-	s.scope.end(s.target.Namespace, write.Slice.Name, base, is)
 	if err != nil {
 		return "", explain(write.Operation, err)
 	}
