@@ -194,7 +194,7 @@ func (e *Elector) resign(ctx context.Context) (successor string) {
 	after, err := e.release(ctx, successor)
 	e.change(func(s *State) {
 		s.Leading, s.LastErr = false, err
-		if err == nil {
+		if err == nil || errors.Is(err, ErrLost) {
 			s.take(after)
 		}
 	})
@@ -210,8 +210,14 @@ func (e *Elector) release(ctx context.Context, successor string) (record, error)
 		if err != nil {
 			return record{}, err
 		}
-		if lease == nil || recordOf(lease).holder != e.opts.Identity {
+		if lease == nil {
 			return record{}, nil
+		}
+		if is := recordOf(lease); is.holder != e.opts.Identity {
+			if is.holder == "" || is.holder == successor {
+				return is, nil
+			}
+			return is, fmt.Errorf("%w: %s holds it", ErrLost, is.holder)
 		}
 		// A renewal that was cancelled may still arrive and come between.
 		lease = released(lease, successor)

@@ -66,6 +66,9 @@ func TestALeaseThatAnotherHasTakenUnseenIsNotReleased(t *testing.T) {
 		if leader.err != nil || a.holder() != "thief" {
 			t.Errorf("got holder %q and %v, want the thief and no error", a.holder(), leader.err)
 		}
+		if is := leader.elector.State(); is.Leading || is.Holder != "thief" || !errors.Is(is.LastErr, lease.ErrLost) {
+			t.Errorf("got %+v, want that it was lost to the thief", is)
+		}
 	})
 }
 

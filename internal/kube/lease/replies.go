@@ -144,7 +144,7 @@ func (e *Elector) Replies(ctx context.Context, each func(lines map[string]string
 	var failed error
 	f := &follower{leases: e.replies, each: each}
 	for ctx.Err() == nil {
-		if err := f.follow(ctx); ctx.Err() == nil {
+		if err := f.follow(ctx); err == nil || ctx.Err() == nil {
 			failed = err
 		}
 		kube.Wait(ctx, e.backoff(f.failures))

@@ -146,7 +146,7 @@ func TestReplicasReply(t *testing.T) {
 	server := controlplane.Start(t, controlplane.Options{Audit: true})
 	for name, test := range map[string]func(*testing.T, *replies){
 		"side-by-side": repliesSideBySide, "pruned": repliesArePruned, "deleted": repliesAreDeletedBetween,
-		"rights": repliesNeedNoMoreRights, "forbidden": repliesForbidden, "cut": repliesAreFollowedAfterACut,
+		"rights": repliesNeedNoMoreRights, "later": repliesAreReadOnceThatIsAllowed, "forbidden": repliesForbidden, "cut": repliesAreFollowedAfterACut,
 		"at-rest": nothingOfRepliesAtRest, "bounded": repliesAreBounded, "newer-leader": repliesToANewerLeader, "seen": replicasAreSeen,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -375,6 +375,24 @@ func repliesNeedNoMoreRights(t *testing.T, r *replies) {
 	lines.wait(map[string]string{"two": "first"})
 	want(t, e.Reply(t.Context(), "two", "second", all))
 	lines.wait(map[string]string{"two": "second"})
+	want(t, lines.stop())
+}
+
+// repliesAreReadOnceThatIsAllowed: at the end it is no failure that they could not be read before.
+func repliesAreReadOnceThatIsAllowed(t *testing.T, r *replies) {
+	e := r.elector(r.server.UserConfig("later"), "two")
+	lines := r.follow(e)
+	for asked := 0; asked == 0; time.Sleep(10 * time.Millisecond) {
+		for _, event := range r.server.Audit() {
+			if event.User == "later" {
+				asked++
+			}
+		}
+	}
+	r.grant("later", r.name, r.name+"-reached")
+	lines.wait(map[string]string{})
+	want(t, e.Reply(t.Context(), "two", "first", all))
+	lines.wait(map[string]string{"two": "first"})
 	want(t, lines.stop())
 }
 
