@@ -198,3 +198,11 @@ func verdict(n int, down ...int) *guard.Verdict {
 	}
 	return v
 }
+
+// TestContract76ATurnTellsOfAServiceOnce: one that changes a thousand times between two turns
+// costs no more than one that changed once.
+func TestContract76ATurnTellsOfAServiceOnce(t *testing.T) {
+	if got := writer.Touched(1000); got != 1 {
+		t.Errorf("one Service is told of %d times in a turn, want once", got)
+	}
+}

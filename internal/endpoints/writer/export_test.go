@@ -57,3 +57,12 @@ func (m Machine) Tell(now time.Time) (Outcome, bool) { return m.m.tell(now) }
 
 // Next is the machine's.
 func (m Machine) Next(now time.Time) time.Time { return m.m.next(now) }
+
+// Touched is how many fills a turn has to tell of after so many events of one.
+func Touched(events int) int {
+	l, f := newLoop(&Set{}), &fill{class: noClass}
+	for range events {
+		l.handle(f, event{changed: true}, time.Now())
+	}
+	return len(l.touched)
+}
