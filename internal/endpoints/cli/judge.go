@@ -158,12 +158,7 @@ func (j judging) did() string {
 }
 
 // plural spells a number of things.
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
-}
+func plural(n int, thing string) string { return inventory.Counted(n, thing, thing+"s") }
 
 // leftOut says how many nodes are not eligible, by which reasons, and why the
 // first of them is not. It is empty where all are.

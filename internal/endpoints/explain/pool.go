@@ -311,13 +311,8 @@ func (s *Story) unchecked(before, after guard.Verdict) {
 
 // PendingRemoval says what further rejected inventories will take away.
 func PendingRemoval(r guard.Removal) string {
-	endpoints, inventories := "1 kept endpoint", "1 more scheduled inventory is rejected"
-	if r.Endpoints != 1 {
-		endpoints = fmt.Sprintf("%d kept endpoints", r.Endpoints)
-	}
-	if r.Inventories != 1 {
-		inventories = fmt.Sprintf("%d more scheduled inventories are rejected", r.Inventories)
-	}
+	endpoints := inventory.Counted(r.Endpoints, "kept endpoint", "kept endpoints")
+	inventories := inventory.Counted(r.Inventories, "more scheduled inventory is rejected", "more scheduled inventories are rejected")
 	when := "when "
 	if !r.At.IsZero() {
 		when = "at " + r.At.UTC().Format(time.TimeOnly) + " UTC, if "

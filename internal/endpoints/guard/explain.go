@@ -87,7 +87,7 @@ func (r *row) explainReady(p *pool, w *world) (inventory.Reason, string) {
 	case r.condition == belowFall:
 		return inventory.ReadyFailing, joinText(last, ", ", fmt.Sprintf("failure %d of HEALTH_CHECK_FALL=%d in a row: still ready", r.fails(), w.policy.Fall))
 	case r.condition == uncounted:
-		return inventory.ReadyFailing, joinText(last, ", ", fmt.Sprintf("%s in a row: ready, because these failures do not count towards HEALTH_CHECK_FALL=%d: %s", counted(r.streak.Fails, "time", "times"), w.policy.Fall, w.whyUncounted(r)))
+		return inventory.ReadyFailing, joinText(last, ", ", fmt.Sprintf("%s in a row: ready, because these failures do not count towards HEALTH_CHECK_FALL=%d: %s", inventory.Counted(r.streak.Fails, "time", "times"), w.policy.Fall, w.whyUncounted(r)))
 	case w.policy.HealthOff:
 		return inventory.Ready, "not checked, counts as passing (HEALTH_CHECK_MODE=off)"
 	}
@@ -179,7 +179,7 @@ func (r *row) explainFailing(w *world) (inventory.Reason, string) {
 	case r.streak.Passes > 0:
 		return inventory.ProbePending, joinText(last.Message, ", ", fmt.Sprintf("pass %d of HEALTH_CHECK_RISE=%d in a row: still down", r.streak.Passes, w.policy.Rise))
 	case r.next == inventory.Absent:
-		return last.Reason, joinText(last.Message, ", ", counted(r.streak.Fails, "time", "times")+" in a row: published on its first pass")
+		return last.Reason, joinText(last.Message, ", ", inventory.Counted(r.streak.Fails, "time", "times")+" in a row: published on its first pass")
 	case r.condition != failing:
 		return last.Reason, joinText(last.Message, ", ", "stays down: "+until+r.explainRemoval(w))
 	}

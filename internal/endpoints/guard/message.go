@@ -39,7 +39,7 @@ func (r *row) protected(w *world) bool {
 // what happens to the endpoints that it leaves out, and what to do.
 func explainRejection(p pool, w *world, a acceptance) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s. Rejected %s in a row (EMPTY_RESULT_THRESHOLD=%d). ", p.why, counted(p.rejected, "scheduled inventory", "scheduled inventories"), w.policy.Threshold)
+	fmt.Fprintf(&text, "%s. Rejected %s in a row (EMPTY_RESULT_THRESHOLD=%d). ", p.why, inventory.Counted(p.rejected, "scheduled inventory", "scheduled inventories"), w.policy.Threshold)
 	left := "endpoint that they leave out"
 	if a.kept > 1 {
 		left = fmt.Sprintf("%d endpoints that they leave out", a.kept)
@@ -48,7 +48,7 @@ func explainRejection(p pool, w *world, a acceptance) string {
 	case w.policy.Threshold == 0:
 		fmt.Fprintf(&text, "The %s will not be removed. ", left)
 	case gone == 0:
-		fmt.Fprintf(&text, "The %s will not be removed while health checks pass. An endpoint that is down at %s will be removed. ", left, counted(w.policy.Threshold, "such inventory", "such inventories in a row"))
+		fmt.Fprintf(&text, "The %s will not be removed while health checks pass. An endpoint that is down at %s will be removed. ", left, inventory.Counted(w.policy.Threshold, "such inventory", "such inventories in a row"))
 	case gone == a.kept:
 		fmt.Fprintf(&text, "The %s will be removed %s unless the source recovers. ", left, a.when(w))
 	default:
@@ -98,7 +98,7 @@ func (a acceptance) message(w *world) string {
 	case a.dead == 0:
 		why = ", and as many new endpoints pass their health checks"
 	}
-	return fmt.Sprintf("%s in a row left out %s%s: removing %s", counted(w.policy.Threshold, "rejected inventory", "rejected inventories"), counted(len(a.addresses), "endpoint", "endpoints"), why, listed(a.addresses))
+	return fmt.Sprintf("%s in a row left out %s%s: removing %s", inventory.Counted(w.policy.Threshold, "rejected inventory", "rejected inventories"), inventory.Counted(len(a.addresses), "endpoint", "endpoints"), why, listed(a.addresses))
 }
 
 // listed names addresses, the first of them if they are many.
@@ -112,14 +112,6 @@ func listed(addresses []netip.Addr) string {
 		text += fmt.Sprintf(" and %d more", more)
 	}
 	return text
-}
-
-// counted renders a number and its noun.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }
 
 // clock renders a time of day.

@@ -249,9 +249,9 @@ func (p placing) why(policy Policy) string {
 	case n == 0:
 		return "the remote Service has no ready Pod"
 	case !p.usable:
-		return fmt.Sprintf("the remote Service has ready Pods on %s, but on no eligible node of the inventory", counted(n, "node", "nodes"))
+		return fmt.Sprintf("the remote Service has ready Pods on %s, but on no eligible node of the inventory", inventory.Counted(n, "node", "nodes"))
 	}
-	return fmt.Sprintf("the remote Service has ready Pods on %s instead of %d: MAX_REMOVAL_PERCENT=%d does not allow that within DRAIN_PERIOD=%s", counted(n, "node", "nodes"), p.most(), policy.MaxRemovalPercent, policy.DrainPeriod)
+	return fmt.Sprintf("the remote Service has ready Pods on %s instead of %d: MAX_REMOVAL_PERCENT=%d does not allow that within DRAIN_PERIOD=%s", inventory.Counted(n, "node", "nodes"), p.most(), policy.MaxRemovalPercent, policy.DrainPeriod)
 }
 
 // tell returns what there is to tell after a decision, and when time alone will change the

@@ -3,6 +3,7 @@ package inventory
 import (
 	"cmp"
 	"net/netip"
+	"strconv"
 )
 
 // Stage is the part of the program that made a decision.
@@ -64,6 +65,14 @@ const (
 	UnknownNode       Reason = "UnknownNode"
 	PlacementRejected Reason = "PlacementRejected"
 )
+
+// Counted joins a number and its noun, for messages.
+func Counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
 
 // Doc is what the reference says of the reason; empty where it says nothing.
 func (r Reason) Doc() ReasonDoc {

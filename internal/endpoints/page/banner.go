@@ -63,7 +63,7 @@ func faults(d *report.Document, m moments) []banner {
 		},
 		{
 			when: d.Stages.Unchecked > 0, Tone: bad, Title: "Some endpoints are not checked",
-			Said:    []string{"The health checks of " + counted(d.Stages.Unchecked, "endpoint", "endpoints") + " cannot be carried out."},
+			Said:    []string{"The health checks of " + inventory.Counted(d.Stages.Unchecked, "endpoint", "endpoints") + " cannot be carried out."},
 			Means:   "These endpoints keep their state. One that dies now keeps getting traffic.",
 			Do:      "The messages of these nodes name the error of this machine. Repair that.",
 			Runbook: "docs/runbooks/health-checks.md#ionosendpointsliceendpointsunchecked",
@@ -164,7 +164,7 @@ func storeBanner(d *report.Document, m moments) banner {
 		Runbook: runbook,
 	}
 	if d.Store.PendingSlices > 0 {
-		b.Said = append(b.Said, counted(d.Store.PendingSlices, "slice waits", "slices wait")+" to be written.")
+		b.Said = append(b.Said, inventory.Counted(d.Store.PendingSlices, "slice waits", "slices wait")+" to be written.")
 	}
 	if last := m.When(d.Store.LastWrite); last != nil {
 		b.Said = append(b.Said, "The last write was "+last.Relative+".")
@@ -235,7 +235,7 @@ func replicasBanner(d *report.Document, m moments) banner {
 	}
 	b := banner{
 		when: held > 0, Tone: warn, Title: "Replicas disagree",
-		Said:    []string{counted(held, "endpoint does", "endpoints do") + " not answer the leader, but another replica connects to them."},
+		Said:    []string{inventory.Counted(held, "endpoint does", "endpoints do") + " not answer the leader, but another replica connects to them."},
 		Means:   "These endpoints stay ready. After a minute the lease moves to a replica that reaches them and all that the leader reaches, once in ten minutes at most.",
 		Do:      "Check the network between the node of the leader and these endpoints.",
 		Runbook: "docs/runbooks/health-checks.md#ionosendpointslicereplicasdisagree",
@@ -275,7 +275,7 @@ func dryRunBanner(d *report.Document) banner {
 		b.Do = "Remove what asks for it, to write: DRY_RUN or --dry-run of the program, or spec.mode: DryRun of the EndpointBinding."
 	}
 	if d.Store.PendingSlices > 0 {
-		b.Said = []string{counted(d.Store.PendingSlices, "slice", "slices") + " would be written."}
+		b.Said = []string{inventory.Counted(d.Store.PendingSlices, "slice", "slices") + " would be written."}
 	}
 	return b
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 )
 
@@ -26,7 +27,7 @@ func listBanners(t *report.Services, m moments) []banner {
 		{
 			when: len(t.ServicesWithoutPool) > 0, Tone: warn, Title: "Slices of pools that no document describes",
 			Said: several(t.ServicesWithoutPool, func(l report.ServiceWithoutPool) string {
-				return fmt.Sprintf("Slice %s of Service %s/%s, pool %s, %s.", l.Slice, l.Namespace, l.Service, l.Pool, counted(l.Endpoints, "endpoint", "endpoints"))
+				return fmt.Sprintf("Slice %s of Service %s/%s, pool %s, %s.", l.Slice, l.Namespace, l.Service, l.Pool, inventory.Counted(l.Endpoints, "endpoint", "endpoints"))
 			}),
 			Means: "These slices stay as they are, and their endpoints are not checked.",
 			Do:    "Bring the documents of the pools back, or delete the slices.",

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 )
 
@@ -21,7 +22,7 @@ var sources embed.FS
 
 // templates escape what they are filled with by where it stands.
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"name": nameOf, "tone": toneOf, "latency": latency, "counted": counted, "published": published, "messages": poolMessages,
+	"name": nameOf, "tone": toneOf, "latency": latency, "counted": inventory.Counted, "published": published, "messages": poolMessages,
 	"sign": sign, "verdict": verdict, "look": partLook, "what": what, "changes": changes,
 }).ParseFS(sources, "*.html"))
 

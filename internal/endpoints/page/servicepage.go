@@ -121,7 +121,7 @@ func facts(d *report.Document, m moments) []fact {
 		all = append(all, fact{Name: "Follows", Text: r.String()})
 	}
 	if d.Source.RejectedInventories > 0 {
-		all[1].Detail += ", " + counted(d.Source.RejectedInventories, "rejected inventory", "rejected inventories") + " in a row"
+		all[1].Detail += ", " + inventory.Counted(d.Source.RejectedInventories, "rejected inventory", "rejected inventories") + " in a row"
 	}
 	if d.Store.PendingSlices > 0 {
 		all[3].Detail += ", " + strconv.Itoa(d.Store.PendingSlices) + " pending"
@@ -242,13 +242,13 @@ const maxNamed = 6
 func what(c report.Cycle) string {
 	switch {
 	case c.Writes > 0:
-		return counted(c.Writes, "slice written", "slices written")
+		return inventory.Counted(c.Writes, "slice written", "slices written")
 	case c.Error != "":
 		return "failed"
 	case c.Inventory == nil:
 		return "decided"
 	}
-	said := "inventory of " + counted(c.Inventory.Nodes, "node", "nodes")
+	said := "inventory of " + inventory.Counted(c.Inventory.Nodes, "node", "nodes")
 	if c.Inventory.Rejected != "" {
 		said += " rejected: " + c.Inventory.Rejected
 	}

@@ -2,7 +2,8 @@ package preflight
 
 import (
 	"fmt"
-	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
 // Result is what a check came to.
@@ -71,16 +72,8 @@ func (c Check) remedied(remedy string) Check {
 	return c
 }
 
-// plural counts things: "1 node", "2 nodes", "1 address", "2 addresses".
-func plural(n int, thing string) string {
-	if n != 1 && strings.HasSuffix(thing, "s") {
-		return fmt.Sprintf("%d %ses", n, thing)
-	}
-	if n != 1 {
-		thing += "s"
-	}
-	return fmt.Sprintf("%d %s", n, thing)
-}
+// plural counts things: "1 node", "2 nodes".
+func plural(n int, thing string) string { return inventory.Counted(n, thing, thing+"s") }
 
 // finding is what was found: the reason, where there is one, and the message.
 func (c Check) finding() string {
