@@ -147,10 +147,6 @@ type Guard struct {
 	FailOpen         bool `envconfig:"HEALTH_CHECK_FAIL_OPEN" default:"true" desc:"publish all endpoints that stay as ready when none passes its health check; false publishes them as down"`
 }
 
-// DefaultManagedBy is our name: of the binary, of the label value that marks
-// our slices, and of the lease.
-const DefaultManagedBy = "ionos-endpointslice-controller"
-
 // Target is the Service of the local cluster and how to fill it.
 type Target struct {
 	Namespace string `envconfig:"TARGET_NAMESPACE" default:"default" format:"dns-label" desc:"namespace of the Service and its slices"`

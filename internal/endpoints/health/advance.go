@@ -2,7 +2,6 @@ package health
 
 import (
 	"cmp"
-	"net/netip"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
@@ -51,10 +50,7 @@ func fold(streak inventory.Streak, result inventory.Result) inventory.Streak {
 		if result.NoConnection {
 			unconnected.Failures++
 		}
-		since := streak.SilentSince
-		if since.IsZero() {
-			since = result.At
-		}
+		since := cmp.Or(streak.SilentSince, result.At)
 		return inventory.Streak{Fails: streak.Fails + 1, Turns: turns(streak, streak.Passes > 0), SilentSince: since, SilentAt: result.At, Unconnected: unconnected, Last: result}
 	case inventory.LocalError, inventory.Elsewhere:
 	}
@@ -85,12 +81,4 @@ func turns(streak inventory.Streak, turned bool) int {
 		return streak.Turns + 1
 	}
 	return streak.Turns
-}
-
-// Keep returns the part of health that belongs to the given addresses, so that
-// what is remembered is bounded by what there is. An address that moved to
-// another node is forgotten by leaving it out once. The inputs stay as they are;
-// sorted addresses cost the least.
-func Keep(health inventory.Health, addresses []netip.Addr) inventory.Health {
-	return health.Only(addresses)
 }

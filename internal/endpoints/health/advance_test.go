@@ -86,7 +86,7 @@ func TestKeepForgetsWhatIsNotListed(t *testing.T) {
 		result("10.0.0.1", 1, inventory.Pass), result("10.0.0.2", 1, inventory.Pass),
 	})
 	before := maps.Collect(checks.All())
-	got := health.Keep(checks, []netip.Addr{netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("10.0.0.3")})
+	got := checks.Only([]netip.Addr{netip.MustParseAddr("10.0.0.2"), netip.MustParseAddr("10.0.0.3")})
 	two := netip.MustParseAddr("10.0.0.2")
 	want := inventorytest.HealthOf(map[netip.Addr]inventory.Streak{two: checks.Of(two)})
 	if diff := cmp.Diff(want, got, compareAddrs); diff != "" {
@@ -205,7 +205,7 @@ func BenchmarkKeep(b *testing.B) {
 			b.Run(sized(size)+"/"+name, func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					health.Keep(checks, keep)
+					checks.Only(keep)
 				}
 			})
 		}

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -137,9 +136,7 @@ func (v *exposition) addTargets(outcomes map[assign.Group]*pool.Outcome, dryRun 
 	for key, reasons := range refused {
 		all = append(all, targetView{Key: key, problems: reasons})
 	}
-	slices.SortFunc(all, func(a, b targetView) int {
-		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Service, b.Service))
-	})
+	slices.SortFunc(all, func(a, b targetView) int { return a.Compare(b.Key) })
 	for i := range all {
 		slices.Sort(all[i].problems)
 		all[i].problems = slices.Compact(all[i].problems)

@@ -104,7 +104,7 @@ func (l *loop) watch() {
 		l.checks.Watch(l.targets())
 	}
 	l.holder.watch(l.verdict.Members, l.addresses)
-	l.intake.health = health.Keep(l.intake.health, l.addresses)
+	l.intake.health = l.intake.health.Only(l.addresses)
 }
 
 // addressesOf returns what is watched.
@@ -130,12 +130,7 @@ func (l *loop) unchecked(addr netip.Addr) bool {
 
 // uncheckedMember reports whether something that is published was never checked.
 func (l *loop) uncheckedMember() bool {
-	for _, m := range l.verdict.Members {
-		if l.unchecked(m.Address) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.verdict.Members, func(m inventory.Member) bool { return l.unchecked(m.Address) })
 }
 
 // event is one thing that happened; a heartbeat is the zero event.
@@ -305,12 +300,7 @@ func (l *loop) tell(o Outcome) {
 	if !o.Beat {
 		o.Refused = l.outcome.Refused
 	}
-	if o.Overruns == 0 {
-		o.Overruns = l.outcome.Overruns
-	}
-	if o.Read == nil {
-		o.Read = l.outcome.Read
-	}
+	o.Overruns, o.Read = cmp.Or(o.Overruns, l.outcome.Overruns), cmp.Or(o.Read, l.outcome.Read)
 	o.Decided = l.outcome.Decided || !o.Source.LastSuccess.IsZero() && (l.opts.Placer == nil || o.Placed.Newest != nil) || o.Recovered == nil && len(l.verdict.Members) > 0
 	o.Settled = l.outcome.Settled || l.settled(o.At)
 	l.outcome = o

@@ -16,7 +16,7 @@ func (d *Document) Find(subject string) []Node {
 	}
 	var found []Node
 	for _, n := range d.Nodes {
-		if n.Name == subject || n.ID != "" && strings.EqualFold(n.ID, subject) || n.names(spelled) {
+		if n.Name == subject || n.ID != "" && strings.EqualFold(n.ID, subject) || spelled != "" && n.names(spelled) {
 			found = append(found, n)
 		}
 	}
@@ -26,8 +26,5 @@ func (d *Document) Find(subject string) []Node {
 // names reports whether the entry, or a decision in its trail, is about the
 // address.
 func (n Node) names(address string) bool {
-	if address == "" {
-		return false
-	}
 	return n.Address == address || slices.ContainsFunc(n.Decisions, func(d Decision) bool { return d.Address == address })
 }

@@ -77,11 +77,7 @@ func (s *survey) why(key assign.Key) string {
 
 // find returns the place of a target in the plan.
 func (s *survey) find(key assign.Key) (int, bool) {
-	return slices.BinarySearchFunc(s.Snapshot.Plan.Targets, key, func(t assign.Assignment, key assign.Key) int { return compareKeys(t.Key, key) })
-}
-
-func compareKeys(a, b assign.Key) int {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Service, b.Service))
+	return slices.BinarySearchFunc(s.Snapshot.Plan.Targets, key, func(t assign.Assignment, key assign.Key) int { return t.Key.Compare(key) })
 }
 
 // refusals are those of one Service.
@@ -104,7 +100,7 @@ func (s *survey) notices(key assign.Key) []Notice {
 
 // ofService returns the part of a list sorted by Services that is about one of them.
 func ofService[E any](list []E, key assign.Key, of func(E) assign.Key) []E {
-	from, _ := slices.BinarySearchFunc(list, key, func(e E, key assign.Key) int { return compareKeys(of(e), key) })
+	from, _ := slices.BinarySearchFunc(list, key, func(e E, key assign.Key) int { return of(e).Compare(key) })
 	to := from
 	for to < len(list) && of(list[to]) == key {
 		to++

@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"maps"
 	"slices"
 	"time"
 )
@@ -198,8 +197,4 @@ func (p *progress) follows(versions map[string]string) bool {
 		}
 	}
 	return true
-}
-
-func sortedKeys[V any](all map[string]V) []string {
-	return slices.Sorted(maps.Keys(all))
 }

@@ -76,7 +76,7 @@ type set [envoyconfig.Kinds]map[string]*resource
 func newSet(from envoyconfig.Set) set {
 	var s set
 	for kind, all := range from {
-		s[kind] = later(envoyconfig.Kind(kind), sortedKeys(all), func() map[string]proto.Message { return all })
+		s[kind] = later(envoyconfig.Kind(kind), slices.Sorted(maps.Keys(all)), func() map[string]proto.Message { return all })
 	}
 	return s
 }
@@ -102,7 +102,7 @@ func (f form) of(j cache.JoinedService, s envoyconfig.Settings, before *set) set
 		to = *before
 	} else {
 		for kind, all := range f(j.Service, nil, s) {
-			to[kind] = later(envoyconfig.Kind(kind), sortedKeys(all), func() map[string]proto.Message { return f(j.Service, nil, s)[kind] })
+			to[kind] = later(envoyconfig.Kind(kind), slices.Sorted(maps.Keys(all)), func() map[string]proto.Message { return f(j.Service, nil, s)[kind] })
 		}
 	}
 	names := slices.Collect(maps.Keys(to[envoyconfig.Endpoints]))

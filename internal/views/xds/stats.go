@@ -138,7 +138,7 @@ func (c *client) stream() Stream {
 			continue
 		}
 		sent := Sent{Type: envoyconfig.Kind(kind).String(), Resources: []Resource{}, Rejected: p.rejection()}
-		for _, name := range sortedKeys(p.sent) {
+		for _, name := range slices.Sorted(maps.Keys(p.sent)) {
 			newest, acked := p.sent[name], p.acked[name]
 			r := Resource{Name: name, Version: newest.version, SentAt: newest.at.UTC()}
 			if acked.version == newest.version {

@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -112,7 +113,7 @@ func (c *collection) world(r *cache.Request, wants func(string) bool, has map[st
 // version is that of all that a client has: the same on every replica.
 func (a reply) version() string {
 	var text strings.Builder
-	for _, name := range sortedKeys(a.has) {
+	for _, name := range slices.Sorted(maps.Keys(a.has)) {
 		text.WriteString(name + "=" + a.has[name] + "\n")
 	}
 	return versionOf([]byte(text.String()))
