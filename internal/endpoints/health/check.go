@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,24 +132,14 @@ type Options struct {
 	Host string
 	// Expected are the statuses to pass; 200 to 399 where it is nil.
 	Expected Statuses
-	// UserAgent names the program to the backends; "" is the default.
-	UserAgent string
-	TLS       TLS
+	TLS      TLS
 }
 
 // withDefaults returns the options with what was left empty filled in.
 func (o Options) withDefaults() Options {
-	if o.Mode == "" {
-		o.Mode = TCP
-	}
-	if o.Path == "" {
-		o.Path = "/"
-	}
+	o.Mode, o.Path = cmp.Or(o.Mode, TCP), cmp.Or(o.Path, "/")
 	if o.Expected == nil {
 		o.Expected = statusRange{low: 200, high: 399}
-	}
-	if o.UserAgent == "" {
-		o.UserAgent = "ionos-endpointslice-controller"
 	}
 	return o
 }
@@ -175,9 +166,6 @@ func (o Options) check() error {
 	}
 	if o.Host != "" && !validHost(o.Host) {
 		complain("host %q is not a host name or host:port", o.Host)
-	}
-	if !printable(o.UserAgent) {
-		complain("user agent %q has characters that a header cannot carry", o.UserAgent)
 	}
 	return errors.Join(mistakes...)
 }

@@ -2,6 +2,7 @@ package health
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,9 @@ import (
 // answerLimit is how much of an answer is read, status, headers and body
 // together.
 const answerLimit = 10 << 10
+
+// userAgent names the program to the backends.
+const userAgent = "ionos-endpointslice-controller"
 
 // get sends one request on the connection and judges the answer.
 //
@@ -75,12 +79,8 @@ func finalResponse(reader *bufio.Reader) (*http.Response, error) {
 
 // request returns the bytes of the request.
 func (c *Checker) request(target netip.AddrPort) []byte {
-	host := c.options.Host
-	if host == "" {
-		host = c.authority(target)
-	}
 	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: %s\r\nAccept: */*\r\nConnection: close\r\n\r\n",
-		c.options.Path, host, c.options.UserAgent)
+		c.options.Path, cmp.Or(c.options.Host, c.authority(target)), userAgent)
 }
 
 // what names the request in messages.

@@ -20,8 +20,8 @@ func TestNewNamesEveryMistake(t *testing.T) {
 	}{
 		{"nothing wrong", func(*health.Options) {}, nil},
 		{"all of it", func(o *health.Options) {
-			*o = health.Options{Mode: "udp", Path: "x", Host: "a/b", UserAgent: "a\nb"}
-		}, []string{`mode "udp"`, "no port", "time-out 0s", `path "x"`, `host "a/b"`, `user agent "a\nb"`}},
+			*o = health.Options{Mode: "udp", Path: "x", Host: "a/b"}
+		}, []string{`mode "udp"`, "no port", "time-out 0s", `path "x"`, `host "a/b"`}},
 		{"a second header in the path", func(o *health.Options) { o.Path = "/ HTTP/1.1\r\nX: y" }, []string{"path"}},
 		{"a space in the path", func(o *health.Options) { o.Path = "/a b" }, []string{"path"}},
 		{"a fragment", func(o *health.Options) { o.Path = "/a#b" }, []string{"path"}},
