@@ -2,6 +2,7 @@ package kube
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"crypto/x509"
 	"encoding/pem"
@@ -220,10 +221,7 @@ var errNoContext = errors.New("there is no such context in it")
 // check says what is wrong with the part of a kubeconfig that is used, without the
 // values: any of them may hold a password.
 func (a Access) check(raw *clientcmdapi.Config) error {
-	name := a.Context
-	if name == "" {
-		name = raw.CurrentContext
-	}
+	name := cmp.Or(a.Context, raw.CurrentContext)
 	if name == "" {
 		return fmt.Errorf("%w: it has no current-context", errNoContext)
 	}

@@ -2,6 +2,7 @@ package kube
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,10 +123,7 @@ func (o *observed) WrappedRoundTripper() http.RoundTripper { return o.RoundTripp
 func (a *attempt) unanswered() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.broken == nil {
-		return errors.New("the connection ended before the API server answered")
-	}
-	return a.broken
+	return cmp.Or(a.broken, errors.New("the connection ended before the API server answered"))
 }
 
 // end judges the result of the request. After a request without an answer in time,

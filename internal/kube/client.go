@@ -1,6 +1,7 @@
 package kube
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"net/http"
@@ -96,9 +97,7 @@ func New(options Options) (*Client, error) {
 	if options.Way == nil {
 		return nil, errors.New("client of the API server: a way to the server is needed")
 	}
-	if options.UserAgent == "" {
-		options.UserAgent = "ionos-endpointslice-controller"
-	}
+	options.UserAgent = cmp.Or(options.UserAgent, "ionos-endpointslice-controller")
 	if options.Timeout <= 0 {
 		options.Timeout = 10 * time.Second
 	}

@@ -95,8 +95,7 @@ func problems(err error) []Problem {
 		}
 		return all
 	}
-	var p Problem
-	if errors.As(err, &p) {
+	if p, ok := errors.AsType[Problem](err); ok {
 		return []Problem{p}
 	}
 	return []Problem{{Rule: err.Error()}}

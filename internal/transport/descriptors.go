@@ -1,6 +1,9 @@
 package transport
 
-import "syscall"
+import (
+	"cmp"
+	"syscall"
+)
 
 const (
 	// reserved is how many descriptors the connections of API servers, listeners and
@@ -36,10 +39,7 @@ func spare(limit uint64, checks int) int {
 
 // bounded returns a limit to reckon with.
 func bounded(limit uint64) int {
-	if limit == 0 {
-		limit = assumed
-	}
-	return int(min(limit, most))
+	return int(min(cmp.Or(limit, assumed), most))
 }
 
 // descriptorLimit returns how many files this process may have open, 0 where that is

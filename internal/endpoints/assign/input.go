@@ -216,12 +216,7 @@ func (u Use) owns(key Key, slice string) bool {
 
 // SliceName is the name of the first slice: the Service and the pool, which no other
 // target can have, because the name of a Service has no dots.
-func (u Use) SliceName(key Key) string {
-	if u.Adopt != "" {
-		return u.Adopt
-	}
-	return key.Service + "." + u.Pool
-}
+func (u Use) SliceName(key Key) string { return cmp.Or(u.Adopt, key.Service+"."+u.Pool) }
 
 // forbids returns the first port of a use that may not be used, and whether there is
 // one. The check that the pool does for everybody needs no permission; another check of

@@ -115,8 +115,7 @@ func ask(ctx context.Context, at, identity string, timeout time.Duration, into a
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	text, err := get(ctx, at, identity)
-	var none *report.NoService
-	if errors.As(err, &none) {
+	if _, none := errors.AsType[*report.NoService](err); none {
 		return err
 	}
 	if err == nil {

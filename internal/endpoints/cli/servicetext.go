@@ -202,7 +202,7 @@ func nodeFacts(n report.Node, d *report.Document) *table {
 	t := newTable(true)
 	t.add("Node", strings.TrimSpace(n.Name+" "+n.ID))
 	t.add("Address", n.Address)
-	t.add("State", n.State+", "+n.Reason+" for "+dash(ageOf(d.At, n.Since)))
+	t.add("State", n.State+", "+n.Reason+" for "+cmp.Or(ageOf(d.At, n.Since), "-"))
 	t.add("Means", names.Of(doc.Meaning))
 	if p := n.HealthCheck; p != nil && !p.At.IsZero() {
 		t.add("Check", fmt.Sprintf("%s %d times in a row, the last %s in %s", p.Outcome, p.Streak, agoOf(d.At, p.At), latency(p)))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"text/tabwriter"
@@ -64,7 +65,7 @@ func (t *table) add(cells ...string) {
 			cell = string(letters[:shortMessage-1]) + "…"
 		}
 		if i >= len(t.hides) || !t.hides[i] {
-			shown = append(shown, plain(dash(cell)))
+			shown = append(shown, plain(cmp.Or(cell, "-")))
 		}
 	}
 	fmt.Fprintln(t.cells, strings.Join(shown, "\t"))
@@ -79,14 +80,6 @@ func plain(s string) string {
 		}
 		return unicode.ReplacementChar
 	}, s)
-}
-
-// dash replaces an empty text.
-func dash(s string) string {
-	if s == "" {
-		return "-"
-	}
-	return s
 }
 
 // ageOf is how old a time was at another.

@@ -2,6 +2,7 @@ package documents
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -73,10 +74,7 @@ func (l *look) unknown(mistakes ...Mistake) {
 // keys returns every document there is: those that were seen, and as long as not
 // everything could be seen those that were there before.
 func (l *look) keys() []Key {
-	var keys []Key
-	for key := range l.seen {
-		keys = append(keys, key)
-	}
+	keys := slices.Collect(maps.Keys(l.seen))
 	for _, e := range l.before.Entries {
 		if _, seen := l.seen[e.Key]; !seen && !l.complete {
 			keys = append(keys, e.Key)

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
@@ -55,12 +56,7 @@ func (m *member) byEvidence() *member {
 }
 
 // byEvidence returns the row that the state by evidence was decided on.
-func (r *row) byEvidence() *row {
-	if r.shadow != nil {
-		return r.shadow
-	}
-	return r
-}
+func (r *row) byEvidence() *row { return cmp.Or(r.shadow, r) }
 
 // rememberEvidence returns what is remembered of an address that is published, nil where
 // the member says the same.

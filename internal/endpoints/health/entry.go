@@ -2,6 +2,7 @@ package health
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -84,12 +85,7 @@ func (e *entry) untaken() int {
 
 // awaited reports whether a feed has had no result yet.
 func (e *entry) awaited() bool {
-	for _, b := range e.subscribers {
-		if !b.served {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.subscribers, func(b *subscriber) bool { return !b.served })
 }
 
 // late notes that a check was late, or was given up.

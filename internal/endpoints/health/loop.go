@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,13 +40,9 @@ type LoopOptions struct {
 
 // withDefaults returns the options with what was left empty filled in.
 func (o LoopOptions) withDefaults() LoopOptions {
-	if o.FastInterval == 0 {
-		o.FastInterval = max(o.Interval/10, 100*time.Millisecond)
-	}
+	o.FastInterval = cmp.Or(o.FastInterval, max(o.Interval/10, 100*time.Millisecond))
 	o.FastInterval = min(o.FastInterval, o.Interval)
-	if o.Gather == 0 {
-		o.Gather = o.FastInterval / 2
-	}
+	o.Gather = cmp.Or(o.Gather, o.FastInterval/2)
 	return o
 }
 

@@ -80,13 +80,11 @@ func (c *Checker) serverName(target netip.AddrPort) string {
 
 // judgeTLS judges what crypto/tls says of the backend.
 func (c *Checker) judgeTLS(tried attempt, err error) answer {
-	var invalid x509.CertificateInvalidError
 	steady := c.startWall.Add(time.Since(c.startMono)) // a jump of the clock must not make certificates expire
-	if errors.As(err, &invalid) && invalid.Reason == x509.Expired && validAt(invalid.Cert, steady) {
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired && validAt(invalid.Cert, steady) {
 		return localError(tried.what + ": the certificate is valid by the time since the start, but the clock of this machine has jumped; set the clock")
 	}
-	var noRoots x509.SystemRootsError
-	if errors.As(err, &noRoots) {
+	if _, ok := errors.AsType[x509.SystemRootsError](err); ok {
 		return localError(err.Error())
 	}
 	return refused(inventory.ProbeTLS, tried.what+": "+err.Error())

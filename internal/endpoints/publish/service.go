@@ -1,6 +1,7 @@
 package publish
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -127,10 +128,7 @@ func ServiceOf(object *corev1.Service) Service {
 		Traits:          traitsOf(object),
 	}
 	for _, port := range object.Spec.Ports {
-		out := ServicePort{Name: port.Name, Protocol: Protocol(port.Protocol), Port: portNumber(port.Port)}
-		if out.Protocol == "" {
-			out.Protocol = TCP
-		}
+		out := ServicePort{Name: port.Name, Protocol: cmp.Or(Protocol(port.Protocol), TCP), Port: portNumber(port.Port)}
 		if port.TargetPort.Type == intstr.Int {
 			out.TargetPort = portNumber(port.TargetPort.IntVal)
 		}

@@ -174,9 +174,7 @@ func (d *Document) join(other *Document) {
 	d.Decided = d.Decided && other.Decided
 	d.Service.Slices = append(d.Service.Slices, other.Service.Slices...)
 	d.Store.join(other.Store)
-	if d.Problem == nil {
-		d.Problem = other.Problem
-	}
+	d.Problem = cmp.Or(d.Problem, other.Problem)
 	d.Stages = d.Stages.and(other.Stages)
 	d.Nodes = append(d.Nodes, other.Nodes...)
 	slices.SortStableFunc(d.Nodes, func(a, b Node) int { return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.ID, b.ID)) })

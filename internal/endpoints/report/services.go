@@ -196,9 +196,7 @@ func (s *survey) pool(name string) PoolStatus {
 		if status.Source == nil || d.Source.LastAttempt.After(status.Source.LastAttempt) {
 			status.Source = &d.Source
 		}
-		if status.Removal == nil {
-			status.Removal = d.Removal
-		}
+		status.Removal = cmp.Or(status.Removal, d.Removal)
 		if i == 0 || worse(d.Condition, status.Condition) < 0 {
 			status.ModeState = d.ModeState
 		}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -54,9 +55,7 @@ func NewKubectl(options KubectlOptions) (*Kubectl, error) {
 	if options.Target.SliceName == "" || options.Target.Service == "" || options.Target.ManagedBy == "" {
 		return nil, errors.New("kubectl store: the target has no slice name, Service or managed-by value")
 	}
-	if options.Path == "" {
-		options.Path = "kubectl"
-	}
+	options.Path = cmp.Or(options.Path, "kubectl")
 	return &Kubectl{
 		options: options,
 		known:   make(map[string]*discoveryv1.EndpointSlice),

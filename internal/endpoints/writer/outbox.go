@@ -1,6 +1,7 @@
 package writer
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -82,13 +83,7 @@ type Result struct {
 
 // NewOutbox returns an empty Outbox.
 func NewOutbox(o OutboxOptions) *Outbox {
-	if o.Lanes == 0 {
-		o.Lanes = Lanes
-	}
-	if o.Server == nil {
-		o.Server = &Server{}
-	}
-	return &Outbox{lanes: o.Lanes, random: o.Random, server: o.Server, records: make(map[string]*record)}
+	return &Outbox{lanes: cmp.Or(o.Lanes, Lanes), random: o.Random, server: cmp.Or(o.Server, &Server{}), records: make(map[string]*record)}
 }
 
 // Offer replaces the diff by a newer one, which leads from the given slices, as

@@ -1,6 +1,7 @@
 package writer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,9 +49,7 @@ func NewSet(opts SetOptions) (*Set, error) {
 	if opts.Lanes < 0 || opts.Rate < 0 {
 		return nil, errors.New("targets: lanes and rate must not be negative")
 	}
-	if opts.Lanes == 0 {
-		opts.Lanes = Lanes
-	}
+	opts.Lanes = cmp.Or(opts.Lanes, Lanes)
 	if opts.Random == nil {
 		opts.Random = rand.Float64
 	}

@@ -1,6 +1,7 @@
 package lease
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,20 +62,15 @@ func (e *Elector) campaign(ctx context.Context) (*coordinationv1.Lease, error) {
 // notElected says why the Lease was not won.
 func (e *Elector) notElected(cause error) error {
 	state := e.State()
-	why := nameOf(state.Holder) + " holds it"
+	why := holds(state.Holder)
 	if state.LastErr != nil {
 		why = state.LastErr.Error()
 	}
 	return fmt.Errorf("lease %s/%s: %w (%s): %w", e.opts.Namespace, e.opts.Name, ErrNotElected, why, cause)
 }
 
-// nameOf is the name of a holder for people.
-func nameOf(holder string) string {
-	if holder == "" {
-		return "no process"
-	}
-	return holder
-}
+// holds says who holds the Lease.
+func holds(holder string) string { return cmp.Or(holder, "no process") + " holds it" }
 
 // try reads the Lease once, takes it if it is free, and otherwise follows it
 // until it may be.

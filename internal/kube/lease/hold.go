@@ -32,7 +32,7 @@ func (e *Elector) hold(ctx context.Context, lease *coordinationv1.Lease) error {
 			next = next.afterFailure(note, err)
 		case recordOf(renewed).holder != e.opts.Identity:
 			holder := recordOf(renewed).holder
-			return e.lose(holder, nameOf(holder)+" holds it", nil)
+			return e.lose(holder, holds(holder), nil)
 		default:
 			before := e.State().Note
 			lease = renewed

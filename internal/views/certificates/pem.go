@@ -1,6 +1,7 @@
 package certificates
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -25,9 +26,7 @@ func sign(template *x509.Certificate, by *pair) (pair, error) {
 	if template.SerialNumber, err = rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 127)); err != nil {
 		return pair{}, err
 	}
-	if by == nil {
-		by = &pair{template, key}
-	}
+	by = cmp.Or(by, &pair{template, key})
 	raw, err := x509.CreateCertificate(rand.Reader, template, by.certificate, &key.PublicKey, by.key)
 	if err != nil {
 		return pair{}, fmt.Errorf("sign a certificate: %w", err)

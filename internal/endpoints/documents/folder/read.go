@@ -140,8 +140,7 @@ func readFile(path string) documents.File {
 }
 
 func broken(err error) documents.File {
-	var path *fs.PathError
-	if errors.As(err, &path) {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		err = path.Err
 	}
 	return documents.File{Problem: "cannot be read: " + err.Error(), Remedy: "let this process read it, or remove it"}

@@ -1,6 +1,7 @@
 package folder
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,9 +49,7 @@ func New(options Options) (*Watcher, error) {
 	if options.Dir == "" {
 		return nil, errors.New("documents: the folder is empty; set DOCUMENTS_DIR")
 	}
-	if options.Every == 0 {
-		options.Every = every
-	}
+	options.Every = cmp.Or(options.Every, every)
 	if options.Read == nil {
 		options.Read = Look
 	}

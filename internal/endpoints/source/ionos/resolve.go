@@ -1,6 +1,7 @@
 package ionos
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -515,9 +516,7 @@ func resolve(nodes []inventory.Node, d directory, moving map[netip.Addr]bool, at
 			node.Addresses = slices.Clone(m.addresses)
 			remark = strings.Join(m.leftOut, "; ")
 		}
-		if node.ID == "" {
-			node.ID = server
-		}
+		node.ID = cmp.Or(node.ID, server)
 		node.Detail = join(node.Detail, remark)
 		resolved = append(resolved, node)
 	}

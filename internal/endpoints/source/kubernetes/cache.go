@@ -134,9 +134,7 @@ func (c *nodeCache) follow() {
 func (c *nodeCache) disconnected() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.last == nil {
-		c.last = errEnded
-	}
+	c.last = cmp.Or(c.last, errEnded)
 	if c.following {
 		c.known = time.Now()
 		c.expiry.Reset(c.grace)

@@ -1,6 +1,7 @@
 package manifests
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -79,9 +80,7 @@ func spread(e *v1alpha1.Envoy) []corev1.TopologySpreadConstraint {
 		all := make([]corev1.TopologySpreadConstraint, len(theirs))
 		for i := range theirs {
 			all[i] = *theirs[i].DeepCopy()
-			if all[i].LabelSelector == nil {
-				all[i].LabelSelector = pods
-			}
+			all[i].LabelSelector = cmp.Or(all[i].LabelSelector, pods)
 		}
 		return all
 	}
