@@ -47,13 +47,8 @@ func (w *walk) checkBinding(s *v1alpha1.EndpointBindingSpec) {
 	if c := s.HealthCheck; c != nil {
 		w.checkBindingHealth(s, c)
 	}
-	if s.Adopt == "" {
-		return
-	}
-	if w.text("spec.adopt", s.Adopt, 1, 243) {
-		w.form("spec.adopt", s.Adopt, settings.FormName)
-	}
-	if len(s.Pools) > 1 {
+	w.optional("spec.adopt", s.Adopt, 243, settings.FormName)
+	if s.Adopt != "" && len(s.Pools) > 1 {
 		w.noteValue("spec.adopt", s.Adopt, problem{"is set with several pools, and a slice belongs to one", "remove it, or bind one pool first and add the others later"})
 	}
 }
@@ -169,28 +164,16 @@ func (w *walk) checkAllowance(path string, entry v1alpha1.PoolAllowance) {
 	case named:
 		w.count(path+".namespaces", len(entry.Namespaces), 1, 256)
 	}
-	for i, namespace := range entry.Namespaces {
-		if at := fmt.Sprintf("%s.namespaces[%d]", path, i); w.sound(at) {
-			w.form(at, namespace, settings.FormLabel)
-		}
-	}
+	w.forms(path+".namespaces", entry.Namespaces, settings.FormLabel)
 	if at := path + ".namespaceSelector"; selected && w.sound(at) {
 		w.checkSelector(at, entry.NamespaceSelector)
 	}
 	if at := path + ".ports"; w.required(at) {
 		w.count(at, len(entry.Ports), 1, 64)
 	}
-	for i, text := range entry.Ports {
-		if at := fmt.Sprintf("%s.ports[%d]", path, i); w.sound(at) {
-			w.form(at, text, settings.FormPorts)
-		}
-	}
+	w.forms(path+".ports", entry.Ports, settings.FormPorts)
 	w.count(path+".remoteNamespaces", len(entry.RemoteNamespaces), 0, 64)
-	for i, namespace := range entry.RemoteNamespaces {
-		if at := fmt.Sprintf("%s.remoteNamespaces[%d]", path, i); w.sound(at) {
-			w.form(at, namespace, settings.FormLabel)
-		}
-	}
+	w.forms(path+".remoteNamespaces", entry.RemoteNamespaces, settings.FormLabel)
 	w.number(path+".maxServices", entry.MaxServices, 1, 10_000)
 	w.number(path+".maxChecks", entry.MaxChecks, 1, 20_000)
 }

@@ -70,9 +70,11 @@ func (f Folder) decodeDocument(file string, node *yaml.Node) Document {
 	}
 	switch document.Key.Kind {
 	case v1alpha1.KindEndpointPool:
-		document.Pool = w.pool(node)
+		document.Pool = decoded(w, node, new(v1alpha1.EndpointPool))
+		w.checkPool(&document.Pool.Spec)
 	case v1alpha1.KindEndpointBinding:
-		document.Binding = w.binding(node)
+		document.Binding = decoded(w, node, new(v1alpha1.EndpointBinding))
+		w.checkBinding(&document.Binding.Spec)
 	}
 	for i := range w.mistakes {
 		w.mistakes[i].Document = w.document
@@ -92,20 +94,9 @@ func (f Folder) decodeDocument(file string, node *yaml.Node) Document {
 	return document
 }
 
-// pool decodes and checks a pool. Its fields are checked as far as they could be decoded.
-func (w *walk) pool(node *yaml.Node) *v1alpha1.EndpointPool {
-	pool := new(v1alpha1.EndpointPool)
-	w.value(node, reflect.ValueOf(pool).Elem(), "")
-	pool.SetDefaults()
-	w.checkPool(&pool.Spec)
-	return pool
-}
-
-// binding does the same for a binding.
-func (w *walk) binding(node *yaml.Node) *v1alpha1.EndpointBinding {
-	binding := new(v1alpha1.EndpointBinding)
-	w.value(node, reflect.ValueOf(binding).Elem(), "")
-	binding.SetDefaults()
-	w.checkBinding(&binding.Spec)
-	return binding
+// decoded fills a pool or a binding in, as far as its fields can be decoded.
+func decoded[T interface{ SetDefaults() }](w *walk, node *yaml.Node, document T) T {
+	w.value(node, reflect.ValueOf(document).Elem(), "")
+	document.SetDefaults()
+	return document
 }

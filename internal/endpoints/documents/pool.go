@@ -59,7 +59,7 @@ func (w *walk) checkSource(s *v1alpha1.EndpointPoolSpec) {
 		w.missing("spec.credentials", "write the name of the folder below CREDENTIALS_DIR that holds the kubeconfig or the token")
 	}
 	if k := s.Source.Kubernetes; k != nil {
-		w.selector(path+".kubernetes.nodeSelector", k.NodeSelector)
+		w.optional(path+".kubernetes.nodeSelector", k.NodeSelector, 1024, settings.FormSelector)
 	}
 	if i := s.Source.IONOS; i != nil {
 		w.checkIONOS(path+".ionos", i)
@@ -85,7 +85,7 @@ func (w *walk) checkIONOS(path string, s *v1alpha1.IONOSSource) {
 	if s.ClusterID != "" {
 		w.form(path+".clusterID", s.ClusterID, settings.FormUUID)
 	}
-	w.selector(path+".nodeSelector", s.NodeSelector)
+	w.optional(path+".nodeSelector", s.NodeSelector, 1024, settings.FormSelector)
 }
 
 func (w *walk) checkCommand(path string, s *v1alpha1.CommandSource) {
@@ -181,9 +181,10 @@ func (w *walk) checkGuard(g *v1alpha1.PoolGuard) {
 	w.duration(path+"drainPeriod", g.DrainPeriod, 0, 24*time.Hour)
 }
 
-func (w *walk) selector(path, value string) {
-	if value != "" && w.text(path, value, 0, 1024) {
-		w.form(path, value, settings.FormSelector)
+// optional holds a text that may be left out against a form.
+func (w *walk) optional(path, value string, most int, form settings.Form) {
+	if value != "" && w.text(path, value, 1, most) {
+		w.form(path, value, form)
 	}
 }
 
@@ -209,13 +210,9 @@ func modes() []string { return []string{"None", "TCP", "HTTP", "HTTPS"} }
 func (w *walk) checkRequest(path string, r request) {
 	w.oneOf(path+".mode", string(r.mode), modes())
 	w.number(path+".port", r.port, 1, 65535)
-	if r.path != "" && w.text(path+".path", r.path, 1, r.longestPath) {
-		w.form(path+".path", r.path, settings.FormPath)
-	}
+	w.optional(path+".path", r.path, r.longestPath, settings.FormPath)
 	w.host(path+".host", r.host)
-	if r.expectedStatus != "" && w.text(path+".expectedStatus", r.expectedStatus, 1, 256) {
-		w.form(path+".expectedStatus", r.expectedStatus, settings.FormStatus)
-	}
+	w.optional(path+".expectedStatus", r.expectedStatus, 256, settings.FormStatus)
 	if r.mode == v1alpha1.HealthCheckTCP && w.sound(path+".mode") {
 		for _, name := range []string{"path", "host", "expectedStatus"} {
 			w.useless(path+"."+name, "TCP", "HTTP or HTTPS")

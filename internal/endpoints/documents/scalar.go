@@ -51,8 +51,7 @@ func (w *walk) scalar(node *yaml.Node, target reflect.Value, path string, decode
 
 func decodeText(node *yaml.Node, target reflect.Value) *problem {
 	if node.ShortTag() != "!!str" {
-		p := notText(node)
-		return &p
+		return new(notText(node))
 	}
 	target.SetString(node.Value)
 	return nil

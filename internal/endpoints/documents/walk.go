@@ -105,6 +105,15 @@ func (w *walk) form(path, value string, form settings.Form) {
 	}
 }
 
+// forms holds each entry of a list against a form.
+func (w *walk) forms(path string, values []string, form settings.Form) {
+	for i, value := range values {
+		if at := fmt.Sprintf("%s[%d]", path, i); w.sound(at) {
+			w.form(at, value, form)
+		}
+	}
+}
+
 // child returns the value of a key, or nil.
 func (w *walk) child(node *yaml.Node, key string) *yaml.Node {
 	for i := 0; i+1 < len(node.Content); i += 2 {
