@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	discoveryv1 "k8s.io/api/discovery/v1"
 )
 
@@ -22,10 +23,7 @@ func ToBeside(object *discoveryv1.EndpointSlice, target Target) Beside {
 	}
 	manager := object.Labels[discoveryv1.LabelManagedBy]
 	beside := Beside{Name: object.Name, Manager: bounded(manager), Endpoints: len(object.Endpoints)}
-	count := fmt.Sprintf("%d endpoints", beside.Endpoints)
-	if beside.Endpoints == 1 {
-		count = "1 endpoint"
-	}
+	count := inventory.Counted(beside.Endpoints, "endpoint", "endpoints")
 	beside.Message = fmt.Sprintf("slice %s/%s also publishes %s for Service %s, without health checks; ",
 		target.Namespace, object.Name, count, target.Service) + remedy(beside, target)
 	return beside
@@ -54,12 +52,7 @@ func BesideOf(service Service, found []Beside) []Beside {
 	if service.HasSelector {
 		return nil
 	}
-	var counts []Beside
-	for _, b := range found {
-		if b.Endpoints > 0 {
-			counts = append(counts, b)
-		}
-	}
+	counts := slices.DeleteFunc(slices.Clone(found), func(b Beside) bool { return b.Endpoints == 0 })
 	slices.SortFunc(counts, func(a, b Beside) int { return cmp.Compare(a.Name, b.Name) })
 	return counts
 }

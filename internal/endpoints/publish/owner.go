@@ -3,6 +3,7 @@ package publish
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 )
 
 // The ownerReference lets the garbage collector remove the slices with their
@@ -25,10 +26,10 @@ func toOwner(references []metav1.OwnerReference, target Target, found *drift) st
 			continue
 		}
 		owners = append(owners, string(reference.UID))
-		if value(reference.Controller, false) {
+		if ptr.Deref(reference.Controller, false) {
 			found.add("the ownerReference to Service %s has controller=true", target.Service)
 		}
-		if value(reference.BlockOwnerDeletion, false) {
+		if ptr.Deref(reference.BlockOwnerDeletion, false) {
 			found.add("the ownerReference to Service %s has blockOwnerDeletion=true", target.Service)
 		}
 	}

@@ -194,12 +194,7 @@ func (p *packer) fill(additions []inventory.Member, bins []*bin) []inventory.Mem
 
 // choose returns the bins that want accepts, in the given order.
 func (p *packer) choose(want func(*bin) bool, order func(a, b *bin) int) []*bin {
-	var bins []*bin
-	for _, b := range p.bins {
-		if want(b) {
-			bins = append(bins, b)
-		}
-	}
+	bins := slices.DeleteFunc(slices.Clone(p.bins), func(b *bin) bool { return !want(b) })
 	slices.SortFunc(bins, order)
 	return bins
 }

@@ -79,13 +79,9 @@ type change struct {
 // madeReady returns the addresses that the slice publishes otherwise and that the
 // write makes ready.
 func madeReady(have Slice, w Write) []netip.Addr {
-	var ready []netip.Addr
-	for _, addr := range w.Changed {
-		if w.Slice.StateOf(addr) == inventory.StateReady && have.StateOf(addr) != inventory.StateReady {
-			ready = append(ready, addr)
-		}
-	}
-	return ready
+	return slices.DeleteFunc(slices.Clone(w.Changed), func(addr netip.Addr) bool {
+		return w.Slice.StateOf(addr) != inventory.StateReady || have.StateOf(addr) == inventory.StateReady
+	})
 }
 
 // newWrite makes the write that turns have into want.

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
+	"k8s.io/utils/ptr"
 )
 
 // Kind names why the Service cannot be filled. It is the reason of the Event.
@@ -72,27 +73,16 @@ func portFromService(service Service, target Target, name string) ([]Port, Probl
 	number := target.Ports[0].Number
 	matches := service.Ports
 	if len(matches) != 1 {
-		matches = filterPorts(service.Ports, func(s ServicePort) bool { return s.TargetPort == number })
+		matches = slices.DeleteFunc(slices.Clone(service.Ports), func(s ServicePort) bool { return s.TargetPort != number })
 	}
 	if len(matches) == 0 {
-		matches = filterPorts(service.Ports, func(s ServicePort) bool { return s.Port == number })
+		matches = slices.DeleteFunc(slices.Clone(service.Ports), func(s ServicePort) bool { return s.Port != number })
 	}
 	if len(matches) != 1 {
 		return nil, Problem{PortMismatch, fmt.Sprintf("TARGET_PORT=%d fits %d ports of Service %s, which has %s: no slice is created; set TARGET_PORTS=name=%d", number, len(matches), name, describe(service.Ports), number)}
 	}
 	found := matches[0]
 	return []Port{{Name: found.Name, Protocol: found.Protocol, Number: number, AppProtocol: found.AppProtocol}}, Problem{}
-}
-
-// filterPorts returns the ports that keep accepts.
-func filterPorts(ports []ServicePort, keep func(ServicePort) bool) []ServicePort {
-	var kept []ServicePort
-	for _, p := range ports {
-		if keep(p) {
-			kept = append(kept, p)
-		}
-	}
-	return kept
 }
 
 // describe lists a Service's ports for a message: a Service may have hundreds.
@@ -132,7 +122,7 @@ func ServiceOf(object *corev1.Service) Service {
 		if port.TargetPort.Type == intstr.Int {
 			out.TargetPort = portNumber(port.TargetPort.IntVal)
 		}
-		out.AppProtocol = value(port.AppProtocol, "")
+		out.AppProtocol = ptr.Deref(port.AppProtocol, "")
 		service.Ports = append(service.Ports, out)
 	}
 	return service

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
@@ -359,9 +360,9 @@ func conditionsOf(state inventory.State, notReadyToo bool) discoveryv1.EndpointC
 //
 // A condition left out means what the API says: ready, serving, not terminating.
 func toState(conditions discoveryv1.EndpointConditions, notReadyToo bool) inventory.State {
-	serving, terminating := value(conditions.Serving, true), value(conditions.Terminating, false)
+	serving, terminating := ptr.Deref(conditions.Serving, true), ptr.Deref(conditions.Terminating, false)
 	switch {
-	case !notReadyToo && value(conditions.Ready, true), notReadyToo && serving && !terminating:
+	case !notReadyToo && ptr.Deref(conditions.Ready, true), notReadyToo && serving && !terminating:
 		return inventory.StateReady
 	case serving && terminating:
 		return inventory.StateDraining

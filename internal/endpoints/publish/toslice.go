@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
@@ -117,11 +118,11 @@ func toPorts(ports []discoveryv1.EndpointPort, found *drift) []Port {
 			found.add("port %d has an empty appProtocol", *port.Port)
 		}
 		out = append(out, Port{
-			Name:     value(port.Name, ""),
-			Protocol: Protocol(value(port.Protocol, "TCP")),
+			Name:     ptr.Deref(port.Name, ""),
+			Protocol: Protocol(ptr.Deref(port.Protocol, "TCP")),
 			Number:   uint16(*port.Port), // the range was checked above
 
-			AppProtocol: value(port.AppProtocol, ""),
+			AppProtocol: ptr.Deref(port.AppProtocol, ""),
 		})
 	}
 	if !slices.IsSortedFunc(out, ComparePorts) {
@@ -134,14 +135,6 @@ func toPorts(ports []discoveryv1.EndpointPort, found *drift) []Port {
 // addressType is the family as the API spells it.
 func addressType(family Family) discoveryv1.AddressType {
 	return discoveryv1.AddressType(family.String())
-}
-
-// value is what the pointer points to, or what the API says that nil means.
-func value[T any](pointer *T, absent T) T {
-	if pointer == nil {
-		return absent
-	}
-	return *pointer
 }
 
 // toMembers returns the members of the slice, each once, sorted by address.
@@ -194,7 +187,7 @@ func toMember(endpoint *discoveryv1.Endpoint, family Family, notReadyToo bool, f
 	if extra := extraField(endpoint); extra != "" {
 		found.add("endpoint %s has %s", address, extra)
 	}
-	return inventory.Member{Address: address, State: state, Zone: value(endpoint.Zone, "")}, true
+	return inventory.Member{Address: address, State: state, Zone: ptr.Deref(endpoint.Zone, "")}, true
 }
 
 // extraField names a field of the endpoint that we never write, or is empty.
