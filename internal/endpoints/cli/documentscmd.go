@@ -15,7 +15,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/apiserver"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/environment"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/folder"
-	event "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/events"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
@@ -202,7 +201,7 @@ func newCarriers(c settings.Config, m *metrics.Metrics) (*carriers, error) {
 }
 
 func newKinds(c settings.Config, m *metrics.Metrics) (*apiserver.Watcher, error) {
-	return apiserver.New(apiserver.Options{Way: localWay(c.Store, m, metrics.ClientDocuments), UserAgent: event.Controller, Bounds: boundsOf(c.Documents)})
+	return apiserver.New(apiserver.Options{Way: localWay(c.Store, m, metrics.ClientDocuments), Bounds: boundsOf(c.Documents)})
 }
 
 // boundsOf are the bounds of documents in the API server.

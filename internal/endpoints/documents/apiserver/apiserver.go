@@ -24,8 +24,6 @@ const (
 // Options say which API server is read.
 type Options struct {
 	Way kube.Way
-	// UserAgent is what the API server's audit log calls us.
-	UserAgent string
 	// Bounds are what its documents may not go beyond.
 	Bounds documents.Bounds
 }
@@ -48,7 +46,7 @@ type Watcher struct {
 // New returns a watcher that does nothing until Run or Read is called. It reads the
 // access, so that one that cannot be used is told at once.
 func New(options Options) (*Watcher, error) {
-	client, err := kube.Open(kube.Options{Way: options.Way, UserAgent: options.UserAgent})
+	client, err := kube.Open(kube.Options{Way: options.Way})
 	if err != nil {
 		return nil, fmt.Errorf("read documents of the API server: %w", err)
 	}

@@ -29,8 +29,6 @@ const (
 type Options struct {
 	// Way is the access to the API server.
 	Way kube.Way
-	// UserAgent is what the API server's audit log calls us; see kube.Options.
-	UserAgent string
 	// ManagedBy is the managed-by value of our slices. Of slices with another value
 	// only what messages say of them is kept.
 	ManagedBy string
@@ -79,7 +77,7 @@ func New(options Options) (*Hub, error) {
 	if options.Recheck <= 0 {
 		options.Recheck = 30 * time.Second
 	}
-	client, err := kube.Open(kube.Options{Way: options.Way, UserAgent: options.UserAgent, Annotations: mostOfAnnotation()})
+	client, err := kube.Open(kube.Options{Way: options.Way, Annotations: mostOfAnnotation()})
 	if err != nil {
 		return nil, fmt.Errorf("kube store: %w", err)
 	}
