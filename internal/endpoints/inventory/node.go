@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"net/netip"
 	"slices"
+	"strings"
 )
 
 // Node is one machine of the remote cluster, as a source reports it. A source
@@ -150,4 +151,16 @@ type Placement struct {
 // so that it does not matter where its Pods are. Port 0 is any node port of the Service.
 func (p *Placement) EveryNode(port uint16) bool {
 	return p.Found && !p.Local && (slices.Contains(p.NodePorts, port) || port == 0 && len(p.NodePorts) > 0)
+}
+
+// IsUUID reports whether text is a UUID, as the ids of servers of the IONOS Cloud are. The
+// id of a node of another provider need not be one.
+func IsUUID(text string) bool {
+	for i, c := range []byte(text) {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		if dash != (c == '-') || !dash && strings.IndexByte("0123456789abcdefABCDEF", c) < 0 {
+			return false
+		}
+	}
+	return len(text) == 36
 }

@@ -242,7 +242,7 @@ func (d document) warnings(lan int, subnets []netip.Prefix) []string {
 func ownerOf(href string) (server string, unknown bool) {
 	path, _, _ := strings.Cut(href, "?")
 	segments := strings.Split(path, "/")
-	if i := slices.Index(segments, "servers") + 1; i > 0 && i < len(segments) && isUUID(segments[i]) {
+	if i := slices.Index(segments, "servers") + 1; i > 0 && i < len(segments) && inventory.IsUUID(segments[i]) {
 		return strings.ToLower(segments[i]), false
 	}
 	if i := slices.Index(segments, "datacenters") + 2; i > 1 && i+1 < len(segments) {
@@ -251,22 +251,10 @@ func ownerOf(href string) (server string, unknown bool) {
 	return "", true
 }
 
-// isUUID reports whether text is a UUID, as the ids of servers are. The id of a
-// node of another provider need not be one.
-func isUUID(text string) bool {
-	for i, c := range []byte(text) {
-		dash := i == 8 || i == 13 || i == 18 || i == 23
-		if dash != (c == '-') || !dash && strings.IndexByte("0123456789abcdefABCDEF", c) < 0 {
-			return false
-		}
-	}
-	return len(text) == 36
-}
-
 // serverID is the server that a node names by its id, or "" where its id is not
 // that of an IONOS server.
 func serverID(node inventory.Node) string {
-	if !isUUID(node.ID) {
+	if !inventory.IsUUID(node.ID) {
 		return ""
 	}
 	return strings.ToLower(node.ID)

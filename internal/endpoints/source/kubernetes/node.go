@@ -80,16 +80,10 @@ func serverID(node *corev1.Node) string {
 	return named
 }
 
-// plausible reports whether text is a UUID, in lower case, but for those that firmware
+// plausible reports whether text in lower case is a UUID, but for those that firmware
 // without an own one reports; many machines share those.
 func plausible(text string) bool {
-	for i, c := range []byte(text) {
-		dash := i == 8 || i == 13 || i == 18 || i == 23
-		if dash != (c == '-') || !dash && strings.IndexByte("0123456789abcdef", c) < 0 {
-			return false
-		}
-	}
-	return len(text) == 36 && strings.Trim(text, "0-") != "" && strings.Trim(text, "f-") != ""
+	return inventory.IsUUID(text) && strings.Trim(text, "0-") != "" && strings.Trim(text, "f-") != ""
 }
 
 // addressesOf returns every internal and external address, and a remark when
