@@ -38,7 +38,7 @@ func accept(rows []row, w *world, counts bool) acceptance {
 	if a.kept == 0 || w.policy.Threshold == 0 {
 		return a
 	}
-	passes := somePasses(rows)
+	passes := some(rows, func(r *row) bool { return r.next == inventory.StateReady && r.condition == passing })
 	for i := range rows {
 		r := &rows[i]
 		if !r.kept() {
@@ -89,11 +89,6 @@ func countKept(rows []row, w *world) acceptance {
 	}
 	a.replaced = a.kept > 0 && fresh >= a.kept && !w.policy.HealthOff
 	return a
-}
-
-// somePasses reports whether anything that passes is ready.
-func somePasses(rows []row) bool {
-	return some(rows, func(r *row) bool { return r.next == inventory.StateReady && r.condition == passing })
 }
 
 // count counts one more scheduled inventory that was rejected and leaves the

@@ -59,7 +59,7 @@ func failOpen(rows []row, w *world) {
 		if !nothingServes(rows, w) {
 			return
 		}
-		served := someServed(rows)
+		served := some(rows, func(r *row) bool { return r.was.State.Serves() })
 		if served && !w.mayDemote || !w.checkedEnough(rows, served) {
 			w.wait(rows)
 			return
@@ -85,11 +85,6 @@ func nothingServes(rows []row, w *world) bool {
 		return r.next == inventory.StateReady || r.next == inventory.StateDraining && (r.condition == passing || r.undecided(w))
 	}
 	return some(rows, (*row).stays) && !some(rows, serves)
-}
-
-// someServed reports whether anything was ready or draining before.
-func someServed(rows []row) bool {
-	return some(rows, func(r *row) bool { return r.was.State.Serves() })
 }
 
 // checkedEnough reports whether enough is known to fail open: where something served

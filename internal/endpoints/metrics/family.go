@@ -168,10 +168,6 @@ func Families() []Family {
 // modes, outcomes, memberStates and reasons are the closed lists.
 func modes() []guard.Mode { return []guard.Mode{guard.Publish, guard.Hold, guard.FailOpen} }
 
-func outcomes() []inventory.Outcome {
-	return []inventory.Outcome{inventory.Pass, inventory.Refused, inventory.Silent, inventory.LocalError}
-}
-
 func memberStates() []inventory.State {
 	return []inventory.State{inventory.StateReady, inventory.StateDraining, inventory.StateDown}
 }

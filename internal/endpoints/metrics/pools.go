@@ -194,7 +194,7 @@ func poolEndpointFamilies() []Family {
 		ofPoolsBy("endpoint_changes_total", Counter, label[inventory.State]{"state", append(memberStates(), inventory.Absent)},
 			"Endpoints of the pool that entered the state; absent are those that were removed. One counts for each health check.",
 			func(p *poolView, state inventory.State) uint64 { return p.counts.moves[state].Load() }),
-		ofPoolsBy("health_checks_total", Counter, label[inventory.Outcome]{"outcome", outcomes()},
+		ofPoolsBy("health_checks_total", Counter, label[inventory.Outcome]{"outcome", []inventory.Outcome{inventory.Pass, inventory.Refused, inventory.Silent, inventory.LocalError}},
 			"Health checks of the pool, by outcome; one that several pools share counts for one of them.",
 			func(p *poolView, outcome inventory.Outcome) uint64 { return p.counts.probes[outcome].Load() }),
 		ofPools("endpoints_unchecked", Gauge, "Endpoints of the pool that are not checked: this machine cannot carry out the checks, or there are more than 20,000.",
