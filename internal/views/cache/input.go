@@ -28,15 +28,7 @@ func (i Input) said() bool { return i.Service != nil || i.Slice != nil }
 // Set takes over an object that a watch tells of. One that is not newer than what the
 // watch told before has no effect. It reports whether another list is wanted: where the
 // last one was wrong, as There does, and where there is room again for what was refused.
-func (c *Cache) Set(scope int, kind Kind, in Input) (again bool) { return c.event(scope, kind, in) }
-
-// Delete forgets an object that a watch says is gone. It reports what Set does.
-func (c *Cache) Delete(scope int, kind Kind, in Input) (again bool) {
-	in.Service, in.Slice, in.Hidden = nil, nil, false
-	return c.event(scope, kind, in)
-}
-
-func (c *Cache) event(scope int, kind Kind, in Input) (again bool) {
+func (c *Cache) Set(scope int, kind Kind, in Input) (again bool) {
 	c.input.Lock()
 	defer c.input.Unlock()
 	if in.Revision <= c.scopes[scope].reached[kind] {
@@ -49,6 +41,12 @@ func (c *Cache) event(scope int, kind Kind, in Input) (again bool) {
 	before := c.before(kind, in.Key).size()
 	c.publish(step{scope: scope, kind: kind, revision: in.Revision, news: []Input{in}})
 	return wrong || before > in.size() && c.roomAgain(kind, in.Key.Namespace)
+}
+
+// Delete forgets an object that a watch says is gone. It reports what Set does.
+func (c *Cache) Delete(scope int, kind Kind, in Input) (again bool) {
+	in.Service, in.Slice, in.Hidden = nil, nil, false
+	return c.Set(scope, kind, in)
 }
 
 // trusted takes an object from the unconfirmed ones, and reports whether it was one.

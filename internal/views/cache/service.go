@@ -174,7 +174,7 @@ func (c *Cache) rejoinPorts(s *service, before *join.Service, touched map[string
 		return
 	}
 	for _, port := range s.input.Ports {
-		same := samePort(before, s.input, port)
+		same := before != nil && before.Type == s.input.Type && slices.Contains(before.Ports, port)
 		for _, f := range []form{gathered, gatheredReady} {
 			key := portKey{f, port.Name}
 			one := s.ports[key]
@@ -188,9 +188,4 @@ func (c *Cache) rejoinPorts(s *service, before *join.Service, touched map[string
 			c.changed(one, true, true)
 		}
 	}
-}
-
-// samePort reports whether a Service said the same of a port before.
-func samePort(before, after *join.Service, port join.Port) bool {
-	return before != nil && before.Type == after.Type && slices.Contains(before.Ports, port)
 }
