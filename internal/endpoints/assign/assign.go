@@ -51,13 +51,10 @@ func Resolve(in Input, memory Memory) (Plan, Memory) {
 // order lists the keys of targets that have something first, each part sorted.
 func order(before map[Key]target, wanted map[Key]request) []Key {
 	keys := slices.SortedFunc(maps.Keys(before), Key.Compare)
-	var others []Key
-	for key := range wanted {
-		if _, has := before[key]; !has {
-			others = append(others, key)
-		}
-	}
-	slices.SortFunc(others, Key.Compare)
+	others := slices.DeleteFunc(slices.SortedFunc(maps.Keys(wanted), Key.Compare), func(key Key) bool {
+		_, has := before[key]
+		return has
+	})
 	return append(keys, others...)
 }
 
