@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
@@ -174,11 +175,5 @@ func Wait(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// Signal leaves one value in a channel with room for one, however much happens before it
-// is taken.
-func Signal(channel chan<- struct{}) {
-	select {
-	case channel <- struct{}{}:
-	default:
-	}
-}
+// Signal is transport.Signal, for those who know API servers only.
+func Signal(channel chan<- struct{}) { transport.Signal(channel) }

@@ -261,15 +261,7 @@ func (s *Server) Run(ctx context.Context) error {
 }
 
 // signal asks for a pass.
-func (s *Server) signal() { signal(s.news) }
-
-// signal leaves one value in a channel, however often it is called before that is taken.
-func signal(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
+func (s *Server) signal() { transport.Signal(s.news) }
 
 // Decided reports whether a first plan was made and, with variables, a first decision.
 func (s *Server) Decided() bool {

@@ -10,6 +10,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // One is a Hub of a store that has one target. Where the store announces no changes, it is
@@ -140,7 +141,7 @@ func (s oneStore) Load(ctx context.Context) (publish.State, error) {
 	if o.stale = err; err == nil {
 		o.state = &state
 	}
-	signal(o.changed)
+	transport.Signal(o.changed)
 	return state, err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // MissingCredentials is why a source cannot be made: a file that it needs is not there.
@@ -73,7 +74,7 @@ func (s *source) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-origin.Changed:
-			signal(s.changed)
+			transport.Signal(s.changed)
 		}
 	}
 }
@@ -98,7 +99,7 @@ func (s *source) await(ctx context.Context) (origin Origin, ok bool) {
 		if first {
 			close(s.tried)
 		} else if err == nil {
-			signal(s.changed)
+			transport.Signal(s.changed)
 		}
 		if err == nil {
 			close(s.ready)
@@ -169,7 +170,7 @@ func (p *placer) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-step:
-			signal(p.changed)
+			transport.Signal(p.changed)
 		}
 	}
 	follow := p.source.made.Follow
@@ -178,7 +179,7 @@ func (p *placer) run(ctx context.Context) {
 	}
 	of := follow(ctx, p.remote)
 	p.follows.Store(&of)
-	for signal(p.changed); ; signal(p.changed) {
+	for transport.Signal(p.changed); ; transport.Signal(p.changed) {
 		select {
 		case <-ctx.Done():
 			return

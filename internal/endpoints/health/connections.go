@@ -210,7 +210,7 @@ func (h *Holder) Watch(addresses []netip.Addr) {
 	h.hub.mu.Lock()
 	h.wanted, h.stats.Wanted = addresses, len(addresses)
 	h.hub.mu.Unlock()
-	signal(h.hub.wake)
+	transport.Signal(h.hub.wake)
 }
 
 // Stats returns what the holder is doing.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // feed is what one loop watches, and the results that it has not taken.
@@ -125,7 +126,7 @@ func (s *schedule) offer(now time.Duration) {
 		f.pending = false
 		if len(f.results) > 0 {
 			f.offered = true
-			signal(f.ready)
+			transport.Signal(f.ready)
 		}
 		return true
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // MaxChecks is how many distinct checks a process should make at most: at one every
@@ -130,7 +131,7 @@ func (h *Hub) work(ctx context.Context, c *check, workers *workerPool, w worker)
 	h.schedule.finish(c, result, now, ctx.Err() != nil)
 	workers.rest(w)
 	h.schedule.offer(now)
-	signal(h.wake)
+	transport.Signal(h.wake)
 }
 
 // carefully makes a check. A panic of one stops no other, and says nothing of the
@@ -147,11 +148,3 @@ func carefully(ctx context.Context, check func(context.Context, netip.Addr) inve
 
 // now returns the time since the hub was made, by the monotonic clock.
 func (h *Hub) now() time.Duration { return time.Since(h.epoch) }
-
-// signal leaves a token in the channel unless one is there.
-func signal(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}

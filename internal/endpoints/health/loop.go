@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // LoopOptions say how often to check and how much of it at once. Check and
@@ -107,7 +108,7 @@ func (l *Loop) Close() {
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()
 	l.hub.schedule.close(l.feed, l.hub.now())
-	signal(l.hub.wake)
+	transport.Signal(l.hub.wake)
 }
 
 // Watch replaces the set of addresses. It is cheap where little changes and targets
@@ -117,7 +118,7 @@ func (l *Loop) Watch(targets []inventory.Watch) {
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()
 	l.hub.schedule.watch(l.feed, targets, l.hub.now())
-	signal(l.hub.wake)
+	transport.Signal(l.hub.wake)
 }
 
 // Alarm says that something may have happened to an address that is watched: it is
@@ -128,7 +129,7 @@ func (l *Loop) Alarm(address netip.Addr, times int) {
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()
 	l.hub.schedule.alarm(l.feed, address, times, l.hub.now())
-	signal(l.hub.wake)
+	transport.Signal(l.hub.wake)
 }
 
 // Ready returns a channel that yields a value when there are results to Take. It
@@ -147,7 +148,7 @@ func (l *Loop) Take() []inventory.Result {
 	l.hub.mu.Lock()
 	defer l.hub.mu.Unlock()
 	results := l.hub.schedule.deliver(l.feed, l.hub.now())
-	signal(l.hub.wake)
+	transport.Signal(l.hub.wake)
 	return results
 }
 

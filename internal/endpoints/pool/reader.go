@@ -11,6 +11,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // ReaderOptions are what a Reader is made of.
@@ -220,10 +221,7 @@ func (b *box) put(a answer) {
 		a.inventory = b.held.inventory
 	}
 	b.held = &a
-	select {
-	case b.ready <- struct{}{}:
-	default:
-	}
+	transport.Signal(b.ready)
 }
 
 // take returns what the box holds, nil if it is empty.

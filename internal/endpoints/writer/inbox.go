@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // inbox gathers what comes from other goroutines until the loop takes it. Of several
@@ -45,10 +46,7 @@ func (i *inbox) put(change func(*news)) {
 	defer i.mu.Unlock()
 	change(&i.news)
 	i.idle = false
-	select {
-	case i.filled <- struct{}{}:
-	default:
-	}
+	transport.Signal(i.filled)
 }
 
 func (i *inbox) move(t *Filler, gone bool) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
@@ -100,7 +101,7 @@ func (f *Fleets) Replace(all map[string]Object) {
 	defer f.mu.Unlock()
 	f.objects, f.awaits = all, false
 	f.merge()
-	signal(f.news)
+	transport.Signal(f.news)
 }
 
 // Unread takes over why objects cannot be read, nil where they can. Those that are known stay.
@@ -124,7 +125,7 @@ func (f *Fleets) merge() {
 		return
 	}
 	f.all, f.changed = all, true
-	signal(f.news)
+	transport.Signal(f.news)
 }
 
 // current returns what the fleets do, and whether that changed since the last call.

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/envoyproxy/go-control-plane/pkg/cache/v3"
 )
 
@@ -18,7 +19,7 @@ func (c *client) CreateDeltaWatch(r *cache.DeltaRequest, _ cache.Subscription, o
 	w := c.wish
 	c.wish = wish{}
 	if len(w.gone) > 0 {
-		defer signal(c.server.news)
+		defer transport.Signal(c.server.news)
 	}
 	return c.fleet.sent[kind].delta(c.wants[kind], w, r, out)
 }

@@ -73,7 +73,7 @@ func (c *client) hear(h heard) error {
 		c.server.opts.Logger.Warn("a client rejects its newest configuration, and keeps the previous one", "client", c.name(), "node", c.node.GetId(),
 			"type", kind.String(), "message", h.text)
 	}
-	signal(c.server.news)
+	transport.Signal(c.server.news)
 	return nil
 }
 

@@ -198,14 +198,6 @@ func stop(server *grpc.Server) {
 	server.GracefulStop()
 }
 
-// signal wakes the reader of a channel with room for one.
-func signal(news chan<- struct{}) {
-	select {
-	case news <- struct{}{}:
-	default:
-	}
-}
-
 // Why a stream ends.
 var (
 	errExpired = status.Error(codes.Unauthenticated, "the client certificate has expired, or its authority is no longer trusted; connect again with a current one")

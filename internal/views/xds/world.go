@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
@@ -220,5 +221,5 @@ func (s *Server) leave(c *client) {
 		delete(s.fleets, f.name)
 		s.opts.Fleets.use(f.name, false)
 	}
-	signal(s.news) // the others may have waited for this one
+	transport.Signal(s.news) // the others may have waited for this one
 }

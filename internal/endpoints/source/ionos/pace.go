@@ -205,12 +205,7 @@ func (s *Source) Run(ctx context.Context) error {
 	}
 }
 
-func (s *Source) signal() {
-	select {
-	case s.changed <- struct{}{}:
-	default: // one is waiting
-	}
-}
+func (s *Source) signal() { transport.Signal(s.changed) }
 
 // signalAfter replaces the signal that was to come, if any.
 func (s *Source) signalAfter(wait time.Duration) {
