@@ -10,7 +10,7 @@ import (
 )
 
 // runbooksWorld is what the runbooks look at, with the names that they have: both programs in the
-// namespace edge, a Service, and a fleet with its certificate. No Pod runs.
+// namespace edge, a Service, a pool, and a fleet with its certificate. No Pod runs.
 const runbooksWorld = `kubectl create namespace edge
 kubectl -n edge create secret generic kubeconfigs --from-literal=secured=x
 kubectl -n default create service clusterip web --clusterip=None
@@ -20,11 +20,25 @@ helm install ionos-endpointslice-controller helm/ionos-endpointslice-controller 
 helm install endpoint-views helm/endpoint-views --namespace edge --set image.tag=dev --set tls.secretName=tls --set tls.clientCA.secretName=tls
 ` + fleetBefore + `openssl req -x509 -newkey rsa:2048 -nodes -days 30 -subj /CN=edge -keyout edge.key -out edge.crt 2>/dev/null
 kubectl -n shop create secret tls edge-xds --cert=edge.crt --key=edge.key
+kubectl apply -f deploy/crds
+kubectl wait --for=condition=Established -f deploy/crds
+kubectl apply -f - <<'EOF'
+apiVersion: endpoints.ablmnzde.github.io/v1alpha1
+kind: EndpointPool
+metadata: {name: berlin}
+spec:
+  source: {kubernetes: {}}
+  credentials: berlin
+  subnets: [10.0.0.0/24]
+  allow: [{namespaces: [shop], ports: ["30080"]}]
+EOF
 `
 
 var (
 	// looks is a line of a runbook that reads the API server, and needs no Pod.
 	looks = regexp.MustCompile(`^(fleet|can |kubectl (-n \S+ )?(get|describe|events|auth)\b)`)
+	// changes is a block that changes a setting.
+	changes = regexp.MustCompile(`(?m)^kubectl (-n \S+ set env|patch endpointpool) `)
 	// finds is a line that may find nothing, or says no.
 	finds = regexp.MustCompile(`\| grep|^can |^kubectl auth can-i`)
 	// refuses is what kubectl says of a line that is wrong, also in a pipe.
@@ -32,7 +46,7 @@ var (
 )
 
 // TestTheLooksOfTheRunbooksWork: a person on call types what is printed, and nothing else. Each line
-// is run after the block at the top of its page.
+// is run after the block at the top of its page, and so is each block that changes a setting.
 func TestTheLooksOfTheRunbooksWork(t *testing.T) {
 	netns.Require(t)
 	s := clusterSession(t)
@@ -41,13 +55,18 @@ func TestTheLooksOfTheRunbooksWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := 0
+	seen, changed := 0, 0
 	for _, path := range paths {
 		p := newPage("docs/runbooks/"+filepath.Base(path), read(t, "docs/runbooks/"+filepath.Base(path)))
 		top := ""
 		for _, b := range p.blocks {
 			if top == "" {
 				top = b.text
+				continue
+			}
+			if changes.MatchString(b.text) {
+				changed++
+				s.must(t, top+"\n"+b.text)
 				continue
 			}
 			for line := range strings.Lines(b.text) {
@@ -69,5 +88,8 @@ func TestTheLooksOfTheRunbooksWork(t *testing.T) {
 	}
 	if seen < 40 {
 		t.Errorf("got %d lines: are they still recognised?", seen)
+	}
+	if changed < 6 {
+		t.Errorf("got %d blocks that change a setting: are they still recognised?", changed)
 	}
 }
