@@ -39,7 +39,7 @@ func remedy(b Beside, target Target) string {
 			"which removes the slice (remove the label to undo that); delete the Endpoints object only after that, and not the slice: it would come back",
 			target.Namespace, target.Service, first, discoveryv1.LabelSkipMirror)
 	case target.ManagedBy:
-		return fmt.Sprintf("it has the managed-by label of this daemon, as after a change of TARGET_ENDPOINTSLICE_NAME: %sand if no other instance of this program writes it, delete it", first)
+		return fmt.Sprintf("it has the managed-by label of this daemon: if another installation writes it, set another TARGET_MANAGED_BY there, because an installation with pools empties slices with its label; if no other instance of this program writes it, as after a change of TARGET_ENDPOINTSLICE_NAME, %sdelete it", first)
 	case "":
 		return fmt.Sprintf("it has no label %s, so it may have been made by hand: %sdelete it", discoveryv1.LabelManagedBy, first)
 	}

@@ -18,7 +18,7 @@ func TestWhatPublishesBesideOursIsNamedWithTheSafeRemedy(t *testing.T) {
 			"slice default/web-x7f2k", "the Endpoints object web", "kubectl -n default label endpoints web endpointslice.kubernetes.io/skip-mirror=true", "only after that",
 		}},
 		{"another controller", "somebody", []string{`managed by "somebody"`, "stop that from managing slices of this Service"}},
-		{"ours under another name", target().ManagedBy, []string{"TARGET_ENDPOINTSLICE_NAME", "no other instance", "delete it"}},
+		{"ours under another name", target().ManagedBy, []string{"set another TARGET_MANAGED_BY there", "no other instance", "TARGET_ENDPOINTSLICE_NAME", "delete it"}},
 		{"by hand", "", []string{"no label endpointslice.kubernetes.io/managed-by", "delete it"}},
 	}
 	for _, test := range tests {
