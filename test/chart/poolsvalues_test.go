@@ -60,7 +60,7 @@ func TestContract74MistakesInPoolsAreReportedByName(t *testing.T) {
 		"kinds unbound":         {append(slices.Clone(kindsValues), "--set-json", `bounds={"subnets":[],"ports":[],"namespaces":[]}`), []string{"bounds.subnets: required with controller.documentsApi", "bounds.ports: required", "bounds.namespaces: required"}},
 		"a namespace in two":    {set(`bounds.leaving=["pay"]`), []string{"bounds.leaving: pay is filled still"}},
 		"one that is named":     {set(`bounds={"namespaces":["blog","pay"],"leaving":["shop"]}`), []string{"bounds.leaving: has shop, which a pool or a binding names"}},
-		"leaving with kinds":    {append(slices.Clone(kindsValues), "--set", "bounds.leaving={gone}"), []string{"bounds.leaving: has no effect with controller.documentsApi", "delete its bindings"}},
+		"leaving with kinds":    {append(slices.Clone(kindsValues), "--set", "bounds.leaving={gone}"), []string{"bounds.leaving: has no effect with controller.documentsApi", "delete its bindings", "spec.allow of every pool"}},
 		"leaving of all":        {set(`bounds={"namespaces":["*"],"leaving":["other"]}`), []string{"bounds.leaving: other needs no entry"}},
 		"names of slices":       {but("--set", "rbac.formerSliceNames={a}"), []string{"rbac.formerSliceNames: has no effect"}},
 		"bounds of nothing":     {append(slices.Clone(readme), "--set", "bounds.namespaces={shop}"), []string{"bounds.namespaces: has no effect without pools"}},

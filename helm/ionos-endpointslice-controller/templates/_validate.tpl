@@ -49,7 +49,7 @@
 {{- end }}
 {{- range .Values.bounds.leaving }}
 {{- if include "controller.byAPI" $ }}
-{{- $m = append $m (printf "bounds.leaving: has no effect with controller.documentsApi, because the new Pods do not look at %s; leave it in bounds.namespaces, delete its bindings, wait until its slices are empty, then remove it" .) }}
+{{- $m = append $m (printf "bounds.leaving: has no effect with controller.documentsApi, because the new Pods do not look at %s; leave it in bounds.namespaces, delete its bindings, remove it from spec.allow of every pool, wait until its slices are empty, then remove it" .) }}
 {{- else if include "controller.boundByCluster" $ }}
 {{- $m = append $m (printf "bounds.leaving: %s needs no entry, because the ClusterRole is for every namespace; remove it" .) }}
 {{- else if has . (ternary $.Values.bounds.namespaces (list (include "controller.targetNamespace" $)) (eq (include "controller.byDocuments" $) "true")) }}
