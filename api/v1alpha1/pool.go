@@ -141,7 +141,7 @@ type IONOSSource struct {
 	// +format=uuid
 	ClusterID string `json:"clusterID,omitempty"`
 	// Label selector of the nodes. Default: all but control planes. Without a kubeconfig:
-	// only endpoints.ablmnzde.github.io/node-pool.
+	// only labels of the IONOS API.
 	// +optional
 	// +kubebuilder:validation:MaxLength=1024
 	// +format=selector
