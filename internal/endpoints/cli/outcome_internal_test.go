@@ -41,7 +41,7 @@ func Outcomes() []OutcomeDoc {
 		{InventoryRejected, ExitRefused, "The inventory would remove more endpoints than one inventory may.", "The endpoints stay; all other differences were written.", "Check the source."},
 		{ChecksSilent, ExitRefused, "So many endpoints are silent that this machine is probably cut off.", "Silent endpoints stay ready.", "Check the network of this machine."},
 		{ServicesKept, ExitRefused, "Too many Services lost their documents at once, or not everything could be read.", "Their endpoints stay, checked.", "Bring the documents back."},
-		{LeaseNotHeld, ExitLeaseLost, "The lease was lost or handed over during the run, or not got before a signal.", "No slice was written after that.", "Run it again."},
+		{LeaseNotHeld, ExitLeaseLost, "The lease was lost, handed over, or not got before a signal.", "No slice was written after that.", "Run it again."},
 		{TimedOut, ExitTimeout, "The run was not done within `--timeout`, waiting for the lease included.", "Written slices stay.", "Give it more time."},
 	}
 }
