@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"net/http"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -97,6 +98,39 @@ func TestContract43AStreamEndsWhenItsRightsChange(t *testing.T) {
 	}
 	if code, body := get(t, haproxy, s.url+"/api/v1/views", ""); code != 200 || strings.Contains(body, `"namespace":"shop"`) {
 		t.Errorf("got %d %s, want the new rights", code, body)
+	}
+}
+
+// TestContract43ATokenIsOfTheRightsThatItWasGivenFor: the rights of a client change while it
+// has no stream. It has to learn what is there, and what it may not see any more.
+func TestContract43ATokenIsOfTheRightsThatItWasGivenFor(t *testing.T) {
+	s := secure(t, newCluster(t, "shop", "blog"))
+	haproxy := s.client(t, s.ca, haproxyURI)
+	address := s.url + "/api/v1/views"
+	may := func(namespaces string) {
+		t.Helper()
+		s.list(t, "identities: [{name: shop/haproxy, namespaces: ["+namespaces+"]}]\n")
+		s.until(t, "the rights are these", func() bool { return strings.Join(s.identities.Namespaces("shop/haproxy"), ", ") == namespaces })
+	}
+	for _, c := range []struct {
+		before, after string
+		code          int
+	}{
+		{"shop", "shop, blog", http.StatusGone},
+		{"shop, blog", "blog", http.StatusGone},
+		{"blog", "blog, shop", http.StatusGone},
+		{"blog, shop", "shop, blog", http.StatusOK},
+	} {
+		may(c.before)
+		_, list := get(t, haproxy, address, "")
+		token := regexp.MustCompile(`"resourceVersion":"([^"]+)"`).FindStringSubmatch(list)[1]
+		mark := watch(t, haproxy, address+"?watch=true&timeoutSeconds=1&resourceVersion="+token).mark(t)
+		may(c.after)
+		for of, token := range map[string]string{"a list": token, "a stream": mark} {
+			if code, text := get(t, haproxy, address+"?watch=true&timeoutSeconds=1&resourceVersion="+token, ""); code != c.code {
+				t.Errorf("%s of namespaces %s, and now %s: got %d %s, want %d", of, c.before, c.after, code, text, c.code)
+			}
+		}
 	}
 }
 

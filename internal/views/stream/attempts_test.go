@@ -28,15 +28,21 @@ func own(t *testing.T, what, text string) {
 	}
 }
 
-// TestContract43ATokenToGoOnFromOpensNoNamespace: a client resumes with the token of
-// one that sees everything, from before changes in namespaces that it may not see.
+// TestContract43ATokenToGoOnFromOpensNoNamespace: a client resumes from before changes in
+// namespaces that it may not see, and from after one; and with the token of one that sees
+// everything.
 func TestContract43ATokenToGoOnFromOpensNoNamespace(t *testing.T) {
 	c := newCluster(t, "shop", "blog", "secret")
 	s := secure(t, c)
-	before := watch(t, s.client(t, s.ca, dnsURI), s.url+"/api/v1/views?watch=true")
-	token := before.mark(t)
+	marked := func(uri string) string {
+		return watch(t, s.client(t, s.ca, uri), s.url+"/api/v1/views?watch=true").mark(t)
+	}
+	token := marked(haproxyURI)
 	c.slice("secret", 7)
-	hidden := before.mark(t) // after a change that is hidden
+	hidden := marked(haproxyURI) // after a change that is hidden
+	if code, text := get(t, s.client(t, s.ca, haproxyURI), s.url+"/api/v1/views?watch=true&timeoutSeconds=1&resourceVersion="+marked(dnsURI), ""); code != http.StatusGone {
+		t.Errorf("the token of another one: got %d %s, want 410", code, text)
+	}
 	c.slice("blog", -1)
 	c.slice("shop", 1, 2)
 	for _, from := range []string{token, hidden} {

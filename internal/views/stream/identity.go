@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/http"
@@ -49,6 +50,16 @@ func (i *Identity) name() string {
 		return ""
 	}
 	return i.Name
+}
+
+// seal adds to a token for which namespaces it was given: what was told of others says
+// nothing of what a client has.
+func (i *Identity) seal(token string) string {
+	if i == nil {
+		return token
+	}
+	sum := sha256.Sum256([]byte(strings.Join(slices.Sorted(slices.Values(i.Namespaces)), ",")))
+	return token + "~" + hex.EncodeToString(sum[:4])
 }
 
 // sees reports whether the identity may see a namespace.

@@ -22,7 +22,7 @@ func (s *Server) list(w http.ResponseWriter, asked request, identity *Identity) 
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.opts.Take))
 	w.Header().Set("Content-Type", "application/json")
 	out := bufio.NewWriterSize(w, buffered)
-	list(out, asked.kind(), views.ListMetadata{ResourceVersion: token, Annotations: s.annotations()}, objects)
+	list(out, asked.kind(), views.ListMetadata{ResourceVersion: identity.seal(token), Annotations: s.annotations()}, objects)
 	_ = out.Flush() // a client that left misses nothing
 	return nil
 }

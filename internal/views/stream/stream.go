@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
@@ -97,13 +98,17 @@ func (s *Server) refusing(handle func(http.ResponseWriter, *http.Request) *refus
 
 // reader waits a while for a token of a replica that is further.
 func (s *Server) reader(ctx context.Context, asked request, identity *Identity) (*cache.Reader, error) {
+	token, _, _ := strings.Cut(asked.token, "~")
+	if asked.token != "" && identity.seal(token) != asked.token {
+		return nil, cache.ErrExpired
+	}
 	timer := time.NewTimer(catchUp)
 	defer timer.Stop()
 	for {
 		moved := s.opts.Cache.Moved()
-		reader, err := s.opts.Cache.Read(asked.selection(identity), asked.token)
+		reader, err := s.opts.Cache.Read(asked.selection(identity), token)
 		if !errors.Is(err, cache.ErrBehind) {
-			if err == nil && asked.token != "" {
+			if err == nil && token != "" {
 				s.stats.resumed.Add(1)
 			}
 			return reader, err
@@ -262,7 +267,7 @@ func (s *stream) mark(token string) {
 		annotations[views.AnnotationInitialEventsEnd] = "true"
 	}
 	s.complete, s.due = true, false
-	line(s.out, views.Bookmark, bookmark(s.asked.kind(), token, annotations))
+	line(s.out, views.Bookmark, bookmark(s.asked.kind(), s.identity.seal(token), annotations))
 }
 
 // end writes why the stream ends.
