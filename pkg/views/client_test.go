@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // replica answers each stream by the next part of a script, and notes the token that
@@ -78,11 +80,16 @@ const gone = `{"type":"ERROR","object":{"kind":"Status","code":410,"reason":"Exp
 // follow watches until so many events were told, and returns them in short.
 func follow(t *testing.T, count int, servers ...string) []string {
 	t.Helper()
-	client, err := views.New(views.Options{Servers: servers})
+	return followOver(t, http.DefaultTransport, count, servers...)
+}
+
+func followOver(t *testing.T, way http.RoundTripper, count int, servers ...string) []string {
+	t.Helper()
+	client, err := views.New(views.Options{Servers: servers, HTTP: &http.Client{Transport: way}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	var got []string
 	enough := errors.New("enough")
@@ -198,14 +205,90 @@ func TestContract42ABeginningThatBreaksOffDeletesNothing(t *testing.T) {
 	same(t, r.tokens, "", "", "")
 }
 
-// TestATokenThatNoReplicaKnowsIsGivenUpInTheEnd: the cluster was restored from a backup.
-func TestATokenThatNoReplicaKnowsIsGivenUpInTheEnd(t *testing.T) {
-	script := []part{{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("500.500")}}}
-	for range 6 {
-		script = append(script, part{code: http.StatusServiceUnavailable})
+// answers is a way to servers: a code, or none where the server is away, and the lines, by
+// the name of the server and the token.
+type answers func(server, token string) (code int, lines string)
+
+func (a answers) RoundTrip(request *http.Request) (*http.Response, error) {
+	code, lines := a(request.URL.Host, request.URL.Query().Get("resourceVersion"))
+	if code == 0 {
+		return nil, errors.New("connection refused")
 	}
-	r := newReplica(t, append(script, part{lines: []string{mark("5.5")}, hold: true})...)
-	same(t, follow(t, 4, r.URL), "ADDED a ready", "SYNCED", "DELETED a ready", "SYNCED")
+	return &http.Response{StatusCode: code, Body: io.NopCloser(strings.NewReader(lines))}, nil
+}
+
+// beginning is what a server tells that has the endpoint a.
+var beginning = line("ADDED", "a", "ready", "1.1") + "\n" + mark("500.500")
+
+// TestContract42ATokenThatNoReplicaKnowsIsGivenUpInTheEnd: the cluster was restored from a
+// backup, and one of two servers is away.
+func TestContract42ATokenThatNoReplicaKnowsIsGivenUpInTheEnd(t *testing.T) {
+	for name, other := range map[string]int{"refuses connections": 0, "is not current": http.StatusGatewayTimeout} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
+				restored, behind := false, 0
+				way := answers(func(server, token string) (int, string) {
+					switch {
+					case !restored:
+						restored = true
+						return http.StatusOK, beginning
+					case server == "other":
+						return other, ""
+					case token == "":
+						return http.StatusOK, mark("5.5")
+					}
+					behind++
+					return http.StatusServiceUnavailable, ""
+				})
+				same(t, followOver(t, way, 4, "http://other", "http://current"), "ADDED a ready", "SYNCED", "DELETED a ready", "SYNCED")
+				if behind != 8 {
+					t.Errorf("got %d times that the token is not known, want 8", behind)
+				}
+			})
+		})
+	}
+}
+
+// TestContract42AServerThatIsNotCurrentTakesNoTokenAway: it says nothing of the token. What
+// it knows is old, and the server that told the token is away for a while.
+func TestContract42AServerThatIsNotCurrentTakesNoTokenAway(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		asked := 0
+		way := answers(func(_, token string) (int, string) {
+			switch asked++; {
+			case asked == 1:
+				return http.StatusOK, beginning
+			case token == "":
+				return http.StatusOK, mark("5.5")
+			case asked < 20:
+				return http.StatusGatewayTimeout, ""
+			}
+			return http.StatusOK, line("ADDED", "b", "ready", "500.502")
+		})
+		same(t, followOver(t, way, 3, "http://stale"), "ADDED a ready", "SYNCED", "ADDED b ready")
+	})
+}
+
+// TestContract42AServerThatGoesOnEndsTheCount: one that is behind now and then has nothing to
+// do with a backup.
+func TestContract42AServerThatGoesOnEndsTheCount(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		asked := 0
+		way := answers(func(_, token string) (int, string) {
+			switch asked++; {
+			case asked == 1:
+				return http.StatusOK, beginning
+			case token == "":
+				return http.StatusOK, mark("5.5")
+			case asked == 30:
+				return http.StatusOK, line("ADDED", "b", "ready", "500.502")
+			case asked%4 == 0:
+				return http.StatusOK, mark("500.500")
+			}
+			return http.StatusServiceUnavailable, ""
+		})
+		same(t, followOver(t, way, 3, "http://behind"), "ADDED a ready", "SYNCED", "ADDED b ready")
+	})
 }
 
 func TestAnotherServerIsTakenWhereOneIsAway(t *testing.T) {

@@ -59,9 +59,10 @@ func (v ServicePortView) same(other ServicePortView) bool {
 const (
 	// pauseMin and pauseMax bound the wait between two streams, before jitter.
 	pauseMin, pauseMax = 100 * time.Millisecond, 5 * time.Second
-	// mostBehind is how many servers in a row may not know the token yet. Then it may
-	// be from before the cluster was restored from a backup, and everything is compared.
-	mostBehind = 6
+	// mostBehind is how often servers may not know the token yet, while none goes on from it.
+	// Then it may be from before the cluster was restored from a backup, and everything is
+	// compared. It takes longer than a server needs to notice that it is not current (40 s).
+	mostBehind = 8
 )
 
 // Watch calls handle for each change, one at a time, in the order of each view, until
@@ -130,8 +131,8 @@ type watching[T object[T]] struct {
 	// token is where the next stream goes on; empty where it begins anew, because no
 	// mark came after the last change.
 	token string
-	// resumed says that the last stream went on from a token, behind how many servers
-	// in a row did not know it yet.
+	// resumed says that the last stream went on from a token, behind how often servers did not
+	// know it yet since the last mark.
 	resumed bool
 	behind  int
 	// fresh are the views of a new beginning that is not complete; nil after it.
@@ -155,8 +156,6 @@ func (w *watching[T]) once(ctx context.Context, server string) error {
 		if w.behind++; w.behind == mostBehind {
 			w.token, w.behind = "", 0
 		}
-	default:
-		w.behind = 0
 	}
 	return err
 }
@@ -213,6 +212,7 @@ func (w *watching[T]) change(kind EventType, view *T) error {
 
 // mark takes a bookmark. The one after the state at the beginning says what is gone.
 func (w *watching[T]) mark(metadata ListMetadata) error {
+	w.behind = 0
 	if w.fresh == nil {
 		w.token = metadata.ResourceVersion
 		w.whole()

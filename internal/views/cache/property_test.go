@@ -190,7 +190,7 @@ func (w *world) change(t *rapid.T) {
 
 func (w *world) connect(t *rapid.T, c *client) {
 	t.Helper()
-	if err := c.connect(rapid.SampledFrom(w.replicas).Draw(t, "at")); err != nil && !errors.Is(err, cache.ErrBehind) && !errors.Is(err, cache.ErrNotSynced) {
+	if err := c.connect(rapid.SampledFrom(w.replicas).Draw(t, "at")); err != nil && !errors.Is(err, cache.ErrBehind) && !errors.Is(err, cache.ErrUnsure) && !errors.Is(err, cache.ErrNotSynced) {
 		t.Fatal(err)
 	}
 }

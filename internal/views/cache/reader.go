@@ -42,6 +42,8 @@ var (
 	ErrExpired = errors.New("the changes since then are not known here any more; list again")
 	// ErrBehind says that the token is from a replica that is further.
 	ErrBehind = errors.New("this replica has not yet reached the revision of the token")
+	// ErrUnsure says that it is not known whether it is.
+	ErrUnsure = errors.New("this replica does not know whether it has reached the revision of the token")
 )
 
 // Event is one change for one reader.
@@ -125,7 +127,7 @@ func (c *Cache) resumable(selection Selection, from Token) error {
 		case from[i] == Position{}:
 			return ErrExpired
 		case published == Position{}:
-			return ErrBehind
+			return ErrUnsure
 		case !from[i].covers(c.scopes[i].floor):
 			return ErrExpired
 		case !published.covers(from[i]):

@@ -32,7 +32,8 @@ func expired() *refusal {
 	return refuse(http.StatusGone, "Expired", "the changes since that resourceVersion are not known here any more; ask again without one")
 }
 
-// refused turns what the cache says into an answer.
+// refused turns what the cache says into an answer. Clients count 503 and give a token up in
+// the end, so only a replica that is current says that it is behind.
 func refused(err error) *refusal {
 	switch {
 	case errors.Is(err, cache.ErrExpired):
@@ -42,7 +43,7 @@ func refused(err error) *refusal {
 	case errors.Is(err, cache.ErrBehind):
 		return refuse(http.StatusServiceUnavailable, "ServiceUnavailable", "%v; ask again, or another replica", err).after(1)
 	}
-	return refuse(http.StatusServiceUnavailable, "ServiceUnavailable", "%v; ask again", err).after(1)
+	return refuse(http.StatusGatewayTimeout, "Timeout", "%v; ask again, or another replica", err).after(1)
 }
 
 // write answers with the refusal.

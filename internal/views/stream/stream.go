@@ -49,6 +49,9 @@ func (s *Server) views(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	defer s.clients.leave(name)
 	reader, err := s.reader(r.Context(), asked, identity)
+	if _, stale := s.opts.Stale(time.Now()); stale != nil && errors.Is(err, cache.ErrBehind) {
+		err = cache.ErrUnsure
+	}
 	if err != nil {
 		return refused(err)
 	}
@@ -107,7 +110,7 @@ func (s *Server) reader(ctx context.Context, asked request, identity *Identity) 
 	for {
 		moved := s.opts.Cache.Moved()
 		reader, err := s.opts.Cache.Read(asked.selection(identity), token)
-		if !errors.Is(err, cache.ErrBehind) {
+		if !errors.Is(err, cache.ErrBehind) && !errors.Is(err, cache.ErrUnsure) {
 			if err == nil && token != "" {
 				s.stats.resumed.Add(1)
 			}

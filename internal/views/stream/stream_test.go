@@ -207,6 +207,35 @@ func TestGatheringTellsThePortWithAllItsEndpoints(t *testing.T) {
 	}
 }
 
+// TestContract41AReplicaThatIsNotCurrentDoesNotSayThatItIsBehind, because clients give a
+// token up of which that is said too often; nor one that may have read a wrong list, or none.
+func TestContract41AReplicaThatIsNotCurrentDoesNotSayThatItIsBehind(t *testing.T) {
+	unsure := newCluster(t, "shop")
+	if err := unsure.Replace(0, cache.Slices, nil, unsure.revision); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		*cluster
+		stale error
+	}{
+		"its watches are silent": {newCluster(t, "shop"), errors.New("the API server is away")},
+		"its list may be wrong":  {unsure, nil},
+		"it has read nothing":    {&cluster{Cache: cache.New(1)}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := run(t, stream.Options{
+				Address: mustAddress("127.0.0.1:0"), Cache: c.Cache, MostClients: 10, MostOfOne: 10, Logger: discard(),
+				Stale: func(time.Time) (time.Time, error) { return time.Now(), c.stale },
+			})
+			code, text := get(t, http.DefaultClient, "http://"+server.Address().String()+"/api/v1/views?watch=true&timeoutSeconds=1&resourceVersion=1000.1000", "")
+			if code != http.StatusGatewayTimeout {
+				t.Errorf("got %d %s, want 504", code, text)
+			}
+		})
+	}
+}
+
 // TestContract44AStateThatIsNotCurrentIsMarked, in lists and streams, and stands.
 func TestContract44AStateThatIsNotCurrentIsMarked(t *testing.T) {
 	c := newCluster(t, "shop")
