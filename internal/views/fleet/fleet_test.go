@@ -36,7 +36,7 @@ func TestFleets(t *testing.T) {
 			"Contract87WhatIsMadeBetweenLookAndWriteIsNotTouched":    between,
 			"Contract88WhatOfThePodsIsTheTeamsIsAClosedList":         closed,
 			"Contract88TheAPIServerRefusesWhatCannotBe":              refusals,
-			"Contract111TheServiceIsAsTheSpecSays":                   exposes,
+			"Contract111And133TheServiceIsAsTheSpecSays":             exposes,
 			"Contract89SyncedIsTrueWhenEveryReadyPodHasAcknowledged": synced,
 			"Contract151ASpecThatServeRefusesIsNotAccepted":          unaccepted,
 			"Contract150WhatRefusesPodsIsToldInItsWords":             refusedPods,

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -63,8 +64,8 @@ func (r *reconciler) reconcile(ctx context.Context, request ctrl.Request) (ctrl.
 	// It is what serve says of the object, too.
 	if _, seen.Mistake = envoyconfig.FromObject(e); seen.Mistake != nil {
 		err = r.scale(ctx, e)
-	} else {
-		seen.Problem, err = r.make(ctx, e, pods)
+	} else if seen.Problem, err = r.make(ctx, e, pods); seen.Problem != nil || err != nil {
+		err = errors.Join(err, r.scale(ctx, e))
 	}
 	if err != nil {
 		return ctrl.Result{}, err
@@ -123,7 +124,8 @@ func (r *reconciler) make(ctx context.Context, e *v1alpha1.Envoy, pods []corev1.
 
 // scale sets the number of Pods and nothing else. While a spec has a mistake, serve keeps the
 // listeners of the last good version, so everything before and around the Pods stays that of
-// this version. How many Pods there are has nothing to do with it, and an autoscaler goes on.
+// this version; and where an object is refused, those after it do. How many Pods there are has
+// nothing to do with it, and an autoscaler goes on.
 func (r *reconciler) scale(ctx context.Context, e *v1alpha1.Envoy) error {
 	d, err := r.deployment(ctx, e)
 	if err != nil || d == nil || e.Spec.Replicas == nil || d.Spec.Replicas != nil && *d.Spec.Replicas == *e.Spec.Replicas {

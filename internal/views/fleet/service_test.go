@@ -33,6 +33,8 @@ func exposes(t *testing.T, w *world) {
 	// What the API server refuses to change is told with its words, and the rest stays.
 	w.change(t, namespace, "edge", func(e *v1alpha1.Envoy) { e.Spec.Service.LoadBalancerClass = ptr.To("example.com/other") })
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionReady, "False", v1alpha1.ReasonRefused)
+	w.kubectl(t, namespace, "", "scale", "envoy/edge", "--replicas=4") // as contract 133 wants it
+	w.pods(t, namespace, "edge", 4)
 	w.change(t, namespace, "edge", func(e *v1alpha1.Envoy) {
 		e.Spec.Service = v1alpha1.EnvoyService{Type: corev1.ServiceTypeNodePort, ExternalTrafficPolicy: ptr.To(corev1.ServiceExternalTrafficPolicyLocal)}
 	})
