@@ -160,6 +160,14 @@ func TestTheProgramCopiesItselfAndWaitsForAFile(t *testing.T) {
 	if err := fleet.InstallProgram(folder, "copy"); err != nil {
 		t.Errorf("a second time, as after a restart: %v", err)
 	}
+	if err := errors.Join(os.WriteFile(filepath.Join(folder, "half.part"), nil, 0o555), os.Mkdir(filepath.Join(folder, "root.part"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"half", "root"} { // root may write to every file, and to no folder
+		if err := fleet.InstallProgram(folder, name); err != nil {
+			t.Errorf("after a copy that broke off: %v", err)
+		}
+	}
 	if err := fleet.AwaitFile(t.Context(), filepath.Join(folder, "copy")); err != nil {
 		t.Error(err)
 	}

@@ -21,7 +21,9 @@ func InstallProgram(folder, name string) (err error) {
 	}
 	defer from.Close()
 	path := filepath.Join(folder, name)
-	// Beside its place first, so that half of it is never run.
+	// Beside its place first, so that half of it is never run. What a copy that broke off left
+	// there cannot be written to. If it cannot be removed either, opening says why.
+	_ = os.Remove(path + ".part")
 	to, err := os.OpenFile(path+".part", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o555) //nolint:gosec // others run it
 	if err != nil {
 		return err
