@@ -57,7 +57,7 @@ func (f fencedTransport) RoundTrip(request *http.Request) (*http.Response, error
 	switch {
 	case request.Method == http.MethodGet:
 		return f.next.RoundTrip(request)
-	case strings.HasPrefix(request.URL.Path, "/apis/coordination.k8s.io/"):
+	case strings.Contains(request.URL.Path, "/apis/coordination.k8s.io/"):
 		response, err := f.next.RoundTrip(request)
 		if err == nil && response.StatusCode < http.StatusMultipleChoices {
 			f.fence.renew(now)

@@ -52,6 +52,17 @@ func send(t *testing.T, way http.RoundTripper, to *answers, method, path string)
 	return sent
 }
 
+// TestContract128AnAPIServerBelowAPathIsWrittenTo: the server of a kubeconfig may have one.
+func TestContract128AnAPIServerBelowAPathIsWrittenTo(t *testing.T) {
+	to := &answers{status: http.StatusOK}
+	way := fleet.Fence(to)[0]
+	for _, path := range []string{leasePath, deploymentPath} {
+		if !send(t, way, to, http.MethodPut, "/k8s/clusters/one"+path) {
+			t.Errorf("%s was not sent", path)
+		}
+	}
+}
+
 func TestContract128NothingIsWrittenOnceTheLeaseIsNotRenewed(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		elector, cluster := &answers{status: http.StatusOK}, &answers{status: http.StatusOK}
