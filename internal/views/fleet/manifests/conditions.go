@@ -38,6 +38,11 @@ func accepted(s FleetState) metav1.Condition {
 			return condition(of, metav1.ConditionFalse, v1alpha1.ReasonNotInEffect, text, s.Envoy.Generation, one.Problem)
 		}
 	}
+	// While no replica says anything, what one said of this generation is still so.
+	before := meta.FindStatusCondition(s.Envoy.Status.Conditions, of)
+	if s.Envoy.Spec.XDS == nil && s.Streams.Answered == 0 && before != nil && before.Reason == v1alpha1.ReasonNotInEffect && before.ObservedGeneration == s.Envoy.Generation {
+		return *before
+	}
 	return condition(of, metav1.ConditionTrue, v1alpha1.ReasonAccepted, "the spec has no mistake")
 }
 

@@ -192,6 +192,20 @@ func TestContract89ARestartOfTheOperatorChangesNoCondition(t *testing.T) {
 	if got.ConnectedReplicas != 2 || got.Selector != "fleet.ablmnzde.github.io/envoy=edge" {
 		t.Errorf("got %+v", got)
 	}
+	before.Streams.Served[1].Problem = "too many"
+	before.Envoy.Status = manifests.Status(before)
+	want := meta.FindStatusCondition(before.Envoy.Status.Conditions, "Accepted")
+	for of, streams := range map[string]manifests.Streams{"a restart": {}, "endpoint-views is away": {Asked: true, Missing: "10.0.0.9: no route"}} {
+		refused := steady()
+		refused.Envoy.Status, refused.Streams = before.Envoy.Status, streams
+		if c := meta.FindStatusCondition(manifests.Status(refused).Conditions, "Accepted"); want.Reason != "NotInEffect" || *c != *want {
+			t.Errorf("%s, and the spec is not in effect: got %+v, want %+v", of, c, want)
+		}
+		refused.Envoy.Generation++
+		if c := meta.FindStatusCondition(manifests.Status(refused).Conditions, "Accepted"); c.Status != metav1.ConditionTrue {
+			t.Errorf("%s, and another generation: got %+v, want nothing of the one before", of, c)
+		}
+	}
 	// What was known of another generation says nothing of this one.
 	after.Envoy.Generation++
 	if c := meta.FindStatusCondition(manifests.Status(after).Conditions, "Synced"); c.Status != metav1.ConditionUnknown {
