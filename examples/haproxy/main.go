@@ -64,10 +64,7 @@ func run(ctx context.Context, client *views.Client, all backends, how care) erro
 		b.care = how
 		keeping.Go(func() { b.run(ctx) })
 	}
-	if err := all.begin(ctx, client); err != nil {
-		return err
-	}
-	return client.Run(ctx, all)
+	return client.WatchPorts(ctx, all.take)
 }
 
 // client is told of the namespaces that the routes name.

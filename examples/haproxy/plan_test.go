@@ -1,9 +1,17 @@
 package main // a program has no tests from outside
 
 import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
@@ -109,25 +117,59 @@ func TestARouteIsRefusedWithTheWayToWriteIt(t *testing.T) {
 	}
 }
 
-func TestOnlyAPortThatIsSaidToHaveNoEndpointsIsEmptied(t *testing.T) {
+// TestAPortIsEmptiedWhereItIsSaidToHaveNoEndpoints: also where the last one went between a
+// list and a stream, of which only one of whole ports tells. A port of which nothing is said
+// stays, and one that has an endpoint that is no address.
+func TestAPortIsEmptiedWhereItIsSaidToHaveNoEndpoints(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), longest)
+	defer cancel()
+	streams := 0
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		query := r.URL.Query()
+		if query.Get("watch") == "" {
+			_, _ = fmt.Fprintf(w, `{"items":[%s]}`, port("web", "10.0.0.1"))
+			return
+		}
+		if query.Get("gather") != "" {
+			for _, text := range []string{port("web"), port("api", "10.0.0.1"), port("bad", "10.0.0.1; del server web/x"), port("other")} {
+				_, _ = fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n", text)
+			}
+		}
+		_, _ = io.WriteString(w, `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"1.1","annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n")
+		if streams++; streams == 2 { // so the first one was taken
+			cancel()
+		}
+	}))
+	defer server.Close()
 	all := backends{}
-	for _, route := range []string{"shop/web:http=web", "shop/api:http=api", "shop/gone:http=gone"} {
+	for _, route := range []string{"shop/web:http=web", "shop/api:http=api", "shop/bad:http=bad", "shop/gone:http=gone"} {
 		if err := all.Set(route); err != nil {
 			t.Fatal(err)
 		}
 	}
-	port := func(service string, endpoints ...views.Endpoint) views.ServicePortView {
-		return views.ServicePortView{
-			Metadata: views.Metadata{Namespace: "shop"},
-			Spec:     views.ServicePortViewSpec{ServicePort: views.ServicePort{ServiceName: service, PortName: "http"}, Endpoints: endpoints},
-		}
-	}
-	if err := all.empty([]views.ServicePortView{port("web"), port("api", endpoint("10.0.0.1", views.Ready)), port("other")}); err != nil {
+	client, err := views.New(views.Options{Servers: []string{server.URL}})
+	if err != nil {
 		t.Fatal(err)
 	}
-	for key, one := range all {
-		if got, want := one.wanted != nil, key.Service == "web"; got != want {
-			t.Errorf("%s: got known %t, want %t", key.Service, got, want)
+	how := care{socket: socket{"/nowhere"}, interval: time.Hour}
+	if err := run(ctx, client, all, how); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	for key, want := range map[string]int{"web": 0, "api": 1, "bad": -1, "gone": -1} {
+		wanted := all[views.PortKey{Namespace: "shop", Service: key, Port: "http"}].wanted
+		if got := len(wanted); wanted == nil && want >= 0 || wanted != nil && got != want {
+			t.Errorf("%s: got %v, want %d servers, -1 for not known", key, wanted, want)
 		}
 	}
+}
+
+// port is the view of a port of a Service of namespace shop.
+func port(service string, addresses ...string) string {
+	view := views.ServicePortView{Metadata: views.Metadata{Namespace: "shop", Name: service + ".http"}}
+	view.Spec.ServiceName, view.Spec.PortName, view.Spec.Endpoints = service, "http", []views.Endpoint{}
+	for _, address := range addresses {
+		view.Spec.Endpoints = append(view.Spec.Endpoints, endpoint(address, views.Ready))
+	}
+	text, _ := json.Marshal(view) // nothing in it cannot be encoded
+	return string(text)
 }

@@ -1,14 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"regexp"
 	"slices"
-	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
@@ -38,50 +36,26 @@ func (b backends) Set(text string) error {
 	return nil
 }
 
-// begin looks for ports without endpoints. No view tells of them, so a reconciler
-// hears of them only where they had endpoints before. It returns when it was answered.
-func (b backends) begin(ctx context.Context, client *views.Client) error {
-	for {
-		ports, err := client.ListPorts(ctx)
-		if err == nil {
-			return b.empty(ports)
-		}
-		if ctx.Err() == nil {
-			fmt.Fprintln(os.Stderr, untouched, err)
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-time.After(retry):
-		}
+// untouched begins what is printed while nothing is known.
+const untouched = "HAProxy stays as it is:"
+
+// take takes what became of a port, also one without endpoints. Each event has all
+// endpoints of the port. A port without a route is no concern of ours, and one that no
+// event names, such as one of a Service that is not shown, empties nothing.
+func (b backends) take(e views.PortEvent) error {
+	if e.View == nil {
+		return nil
 	}
-}
-
-// retry is the wait between two such lists; untouched begins what is printed then.
-const (
-	retry     = 500 * time.Millisecond
-	untouched = "HAProxy stays as it is:"
-)
-
-// empty empties the backends of ports that are said to have no endpoints. A port that
-// is not in the list, such as one of a Service that is not shown, empties nothing.
-func (b backends) empty(ports []views.ServicePortView) error {
-	for _, port := range ports {
-		one := b[views.PortKey{Namespace: port.Metadata.Namespace, Service: port.Spec.ServiceName, Port: port.Spec.PortName}]
-		if one == nil || len(port.Spec.Endpoints) > 0 {
-			continue
-		}
-		if err := one.want(nil); err != nil {
-			return err
-		}
+	one := b[views.PortKey{Namespace: e.View.Metadata.Namespace, Service: e.View.Spec.ServiceName, Port: e.View.Spec.PortName}]
+	if one == nil {
+		return nil
 	}
-	return nil
-}
-
-// Reconcile implements views.Reconciler. A port without a route is no concern of ours.
-func (b backends) Reconcile(_ context.Context, port views.PortKey, endpoints []views.Endpoint) error {
-	if one := b[port]; one != nil {
-		return one.want(endpoints)
+	endpoints := e.View.Spec.Endpoints
+	if e.Type == views.Deleted {
+		endpoints = nil
+	}
+	if err := one.want(endpoints); err != nil {
+		fmt.Fprintln(os.Stderr, untouched, err)
 	}
 	return nil
 }

@@ -28,7 +28,9 @@ type Reconciler interface {
 
 // Run calls the reconciler for each port that changed, until ctx ends. It begins when
 // everything is known, and goes on at the mark that ends a change: no port is ever shown in
-// part. Many changes of a port while the reconciler is busy become one call.
+// part. Many changes of a port while the reconciler is busy become one call. A port that has no
+// endpoint when Run begins is not told: a program that has endpoints of before, such as a proxy
+// that runs on, uses WatchPorts.
 func (c *Client) Run(ctx context.Context, reconciler Reconciler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
