@@ -17,6 +17,8 @@ import (
 //	as leaving, or not at all        leaving    kept
 //	its address, for another node    leaving    leaving
 //	on a node without a ready Pod    unplaced   unplaced
+//
+// One that the inventory does not list either is unplaced by an accepted placement only.
 func observe(before pool, read Inventory, f family, now time.Time, policy Policy) pool {
 	after := before
 	after.candidates = list(before, read.Candidates, f, now)

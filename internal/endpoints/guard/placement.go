@@ -194,10 +194,11 @@ func (p placing) names(node inventory.Identity) bool {
 }
 
 // unplaces reports whether an endpoint is unplaced now. One that an accepted inventory takes away
-// leaves, and one that an inventory and a placement leave out that are both rejected is kept.
+// leaves, and one that an inventory and a placement leave out that are both rejected is kept,
+// whichever came first. What an accepted placement took away stays unplaced.
 func (p placing) unplaces(m *member, c *candidate, read assessment) bool {
 	listed := c != nil && !c.Leaving
-	return p.lacks(m.node) && !m.foreign && (listed || read.cause != "" && (!p.spares || m.standing == unplaced))
+	return p.lacks(m.node) && !m.foreign && (listed || read.cause != "" && (!p.spares || m.standing == unplaced && m.unproved))
 }
 
 // unplace says that no ready Pod is on the node of the member. It leaves from then on, or since

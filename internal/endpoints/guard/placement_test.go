@@ -523,6 +523,23 @@ func TestContract235InventoriesAndPlacementsAreJudgedApart(t *testing.T) {
 		l.wait(30 * time.Second)
 		l.want(strings.TrimPrefix(ready(letters(10)), "a=ready "))
 	})
+	t.Run("where both answers are empty, all are kept in either order", func(t *testing.T) {
+		for _, placementFirst := range []bool{true, false} {
+			l := following(t, letters(10), letters(10))
+			if placementFirst {
+				l.place("")
+				l.read("")
+			} else {
+				l.read("")
+				l.place("")
+			}
+			l.wantMode("Hold NoNodes")
+			for range 4 {
+				l.silence(letters(10))
+			}
+			l.want(ready(letters(10)))
+		}
+	})
 	t.Run("a rejected one gives them nothing", func(t *testing.T) {
 		l := *l
 		l.TB = t

@@ -27,6 +27,9 @@ type follower struct {
 	wrong           bool
 	heldUntil       time.Time
 	incompleteSince time.Time
+	// taken are the nodes that an accepted placement took the Pod from, and that have not passed since
+	// they had one again.
+	taken map[string]bool
 }
 
 type namedOnce struct {
@@ -35,7 +38,7 @@ type namedOnce struct {
 }
 
 func newFollower(t *rapid.T) *follower {
-	f := &follower{lab: &lab{policy: defaults(), now: start}, nodes: strings.Fields(letters(8)), pods: map[string]bool{}, stray: map[string]bool{}}
+	f := &follower{lab: &lab{policy: defaults(), now: start}, nodes: strings.Fields(letters(8)), pods: map[string]bool{}, stray: map[string]bool{}, taken: map[string]bool{}}
 	f.policy.MaxRemovalPercent = rapid.SampledFrom([]int{50, 50, 0, 34, 100}).Draw(t, "max removal")
 	f.policy.DrainPeriod = rapid.SampledFrom([]time.Duration{30 * time.Second, 5 * time.Second}).Draw(t, "drain")
 	f.inventory = letters(8)
@@ -75,6 +78,8 @@ func some(t *rapid.T, names ...string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(names), func(string) bool { return rapid.IntRange(0, 2).Draw(t, "left out") == 0 }), " ")
 }
 
+func (f *follower) allDie(*rapid.T) { clear(f.pods); clear(f.stray) }
+
 func (f *follower) placeTruth(t *rapid.T) { f.placeAs(t, f.truth()) }
 
 func (f *follower) placeWrong(t *rapid.T) {
@@ -95,6 +100,8 @@ func (f *follower) placeAs(t *rapid.T, list string) {
 
 func (f *follower) readAll(t *rapid.T)  { f.readAs(t, letters(8)) }
 func (f *follower) readSome(t *rapid.T) { f.readAs(t, some(t, f.nodes...)) }
+
+func (f *follower) readNone(t *rapid.T) { f.readAs(t, "") }
 
 func (f *follower) readAs(t *rapid.T, list string) {
 	f.inventory = list
@@ -145,28 +152,74 @@ func (f *follower) step(t *rapid.T, read *guard.Inventory) {
 	} else {
 		f.verdict = decideLawfully(t, in, f.policy)
 	}
-	takesNothing := f.wrong || !f.incompleteSince.IsZero() && f.now.Sub(f.incompleteSince) < 5*time.Minute
+	f.noteTaken()
 	replaced := false
 	for _, name := range strings.Fields(f.inventory) {
 		replaced = replaced || f.placed(name) && f.health.Of(addr(name)).Passes >= f.policy.Rise
 	}
 	for _, m := range before {
-		name, now := nameOf(m.Address), inventory.StateOf(f.verdict.Members, m.Address)
-		switch {
-		case !m.State.Serves() || f.health.Of(m.Address).Passes == 0 || !slices.Contains(strings.Fields(f.inventory), name):
-		case !now.Serves() && takesNothing:
-			t.Fatalf("%s passes and went from %s to %s by a placement that takes nothing away\n%s", name, m.State, now, f.explain())
-		case !now.Serves() && !replaced:
-			t.Fatalf("%s passes and went from %s to %s, and nothing is in its place\n%s", name, m.State, now, f.explain())
-		case now != inventory.StateReady && m.State == inventory.StateReady && (takesNothing || f.placed(name)):
-			t.Fatalf("%s passes and went from %s to %s, placed %t\n%s", name, m.State, now, f.placed(name), f.explain())
-		}
+		f.judge(t, m, replaced)
 	}
+	f.judgeKept(t, before, read)
 	var watched []netip.Addr
 	for _, w := range f.verdict.Watch {
 		watched = append(watched, w.Address)
 	}
 	f.health = f.health.Only(watched)
+}
+
+// judge checks that one goes on to serve that passes.
+func (f *follower) judge(t *rapid.T, m inventory.Member, replaced bool) {
+	t.Helper()
+	name, now := nameOf(m.Address), inventory.StateOf(f.verdict.Members, m.Address)
+	switch {
+	case !m.State.Serves() || f.health.Of(m.Address).Passes == 0 || !f.lists(name) && !f.kept(name):
+	case !now.Serves() && f.takesNothing():
+		t.Fatalf("%s passes and went from %s to %s by a placement that takes nothing away\n%s", name, m.State, now, f.explain())
+	case !now.Serves() && !replaced:
+		t.Fatalf("%s passes and went from %s to %s, and nothing is in its place\n%s", name, m.State, now, f.explain())
+	case now != inventory.StateReady && m.State == inventory.StateReady && (f.takesNothing() || f.placed(name)):
+		t.Fatalf("%s passes and went from %s to %s, placed %t\n%s", name, m.State, now, f.placed(name), f.explain())
+	}
+}
+
+// judgeKept checks that what is left out is kept where the inventory is rejected together with the
+// placement: that is told (16), and health alone does not empty it (15).
+func (f *follower) judgeKept(t *rapid.T, before []inventory.Member, read *guard.Inventory) {
+	t.Helper()
+	kept := func(m inventory.Member) bool { return f.kept(nameOf(m.Address)) }
+	serves := func(m inventory.Member) bool { return m.State.Serves() }
+	if slices.ContainsFunc(f.verdict.Members, kept) && f.verdict.Mode == guard.Publish {
+		t.Fatalf("got mode %s with %s, though both are rejected\n%s", f.verdict.Mode, f.states(), f.explain())
+	}
+	served := func(m inventory.Member) bool { return serves(m) && kept(m) }
+	if read == nil && slices.ContainsFunc(before, served) && !slices.ContainsFunc(f.verdict.Members, serves) {
+		t.Fatalf("health alone made %s of %s, though both are rejected\n%s", f.states(), statesOf(before), f.explain())
+	}
+}
+
+// takesNothing reports whether the newest placement takes nothing away.
+func (f *follower) takesNothing() bool {
+	return f.wrong || !f.incompleteSince.IsZero() && f.now.Sub(f.incompleteSince) < 5*time.Minute
+}
+
+func (f *follower) lists(name string) bool { return slices.Contains(strings.Fields(f.inventory), name) }
+
+// kept reports whether a node is left out by an inventory that is rejected together with the placement.
+func (f *follower) kept(name string) bool {
+	return !f.lists(name) && !f.taken[name] && f.takesNothing() && f.verdict.Memory.RejectedFor() != ""
+}
+
+// noteTaken notes which nodes an accepted placement takes away, or so many rejected inventories.
+func (f *follower) noteTaken() {
+	for _, name := range f.nodes {
+		switch {
+		case !f.placed(name) && !f.takesNothing(), slices.Contains(f.verdict.Accepted, addr(name)):
+			f.taken[name] = true
+		case f.placed(name) && f.lists(name) && f.health.Of(addr(name)).Passes > 0:
+			delete(f.taken, name)
+		}
+	}
 }
 
 // round checks everything that is watched, and lets an interval pass.
@@ -196,6 +249,7 @@ func (f *follower) wait(t *rapid.T) {
 // again restarts, with what the placement and the inventory say now.
 func (f *follower) again(t *rapid.T) {
 	f.health, f.wrong, f.incompleteSince, f.heldUntil, f.named = inventory.Health{}, false, time.Time{}, time.Time{}, nil
+	clear(f.taken)
 	for _, m := range f.verdict.Members {
 		if m.State != inventory.StateDraining {
 			f.named = append(f.named, namedOnce{last: f.now})
@@ -212,7 +266,7 @@ func TestContract235NothingThatPassesIsTakenAwayByAWrongPlacement(t *testing.T) 
 		f := newFollower(t)
 		t.Repeat(map[string]func(*rapid.T){
 			"rollout": func(t *rapid.T) { f.rollout(t); f.placeTruth(t) }, "placement": f.placeTruth, "wrong placement": f.placeWrong,
-			"one named": f.placeFew, "none named": f.placeNone, "strays": f.strays, "inventory": f.readAll, "wrong inventory": f.readSome,
+			"one named": f.placeFew, "none named": f.placeNone, "strays": f.strays, "all die": f.allDie, "inventory": f.readAll, "wrong inventory": f.readSome, "no inventory": f.readNone,
 			"round": f.round, "round again": f.round, "round once more": f.round, "clock": f.wait, "restart": f.again,
 		})
 		settles(t, func() []inventory.Member { return f.verdict.Members }, func() { f.readAs(t, f.inventory); f.round(t) })
