@@ -30,6 +30,8 @@ type process struct {
 	// dead processes were killed: none of their writes reaches the store.
 	dead    bool
 	replica *replica // nil without leader election
+	// over says that the replica lost its Lease, or that it was told to stop.
+	over func() error
 	// lease and asker are what it asks another replica with, nil without one.
 	lease *peerstest.Lease
 	asker *peers.Asker
@@ -227,8 +229,10 @@ func (p *process) beginRead() {
 	}
 }
 
-// ending reports whether the process was asked to stop.
-func (p *process) ending() bool { return p.dead || p.replica != nil && p.replica.stopped }
+// ending reports whether the process was asked to stop, or lost its Lease.
+func (p *process) ending() bool {
+	return p.dead || p.replica != nil && (p.replica.stopped || p.over() != nil)
+}
 
 func (p *process) endRead(err error) {
 	p.reading--

@@ -71,7 +71,7 @@ func (w *world) lead(ctx context.Context, r *replica, elector *lease.Elector) er
 		w.mu.Unlock()
 		return err
 	}
-	w.daemon = p
+	w.daemon, p.over = p, ctx.Err
 	w.note("%s leads as process %d", r.identity, p.number)
 	w.mu.Unlock()
 	err = p.syncer.Run(ctx)
@@ -128,17 +128,22 @@ func (w *world) strikeReplica(r *rand.Rand) {
 		rough = one.way.until.Add(takeover)
 		w.note("%s: %s for %s", one.identity, one.way.kind, time.Until(one.way.until))
 	case w.leases.lease != nil:
-		w.stolenAt = time.Now()
-		stolen := w.leases.lease.DeepCopy()
-		stolen.Spec.HolderIdentity = new("somebody")
-		if k == 9 {
-			stolen = nil
-		}
-		w.note("the Lease of %q is stolen, deleted %t", w.leases.holder(), stolen == nil)
-		w.leases.store(stolen)
+		w.steal(k == 9)
 	}
 	one.again = time.Now().Add(pick(r, time.Millisecond, time.Second, 20*time.Second))
 	w.roughen("daemon", rough)
+}
+
+// steal lets another client take the Lease, or delete it.
+func (w *world) steal(deleted bool) {
+	w.stolenAt = time.Now()
+	stolen := w.leases.lease.DeepCopy()
+	stolen.Spec.HolderIdentity = new("somebody")
+	if deleted {
+		stolen = nil
+	}
+	w.note("the Lease of %q is stolen, deleted %t", w.leases.holder(), deleted)
+	w.leases.store(stolen)
 }
 
 // checkHolder is contract 29: a process that writes holds the Lease, except in the

@@ -42,8 +42,8 @@ func (p *process) forgetTroubles(d delivery) {
 func (p *process) checkUnchecked() {
 	policy := p.w.set.policy
 	late := time.Duration(policy.Fall)*policy.Interval + p.w.set.healthTimeout + slack // a check takes its time
-	if policy.HealthOff || !p.recovered || p.ending() || p.replica != nil && p.w.leases.holder() != p.replica.identity {
-		return // one that loses its Lease cancels its checks
+	if policy.HealthOff || !p.recovered || p.ending() {
+		return // one that ends cancels its checks
 	}
 	verdict := p.syncer.Status().Verdict
 	unchecked := 0
