@@ -83,7 +83,7 @@ func (w *world) checkKept(of wish, published map[netip.Addr]shown) {
 			continue
 		}
 		late := settled // what was decided before that is written by then
-		if w.cannotWrite(of, m) {
+		if w.cannotWrite(of, m.cluster()) {
 			late = readAgain
 		}
 		if since, is := named[addr]; !is || time.Since(since) < late {
@@ -95,13 +95,17 @@ func (w *world) checkKept(of wish, published map[netip.Addr]shown) {
 	}
 }
 
+// truncated reports whether the newest inventory that is in effect may be a truncated one. Where writes
+// are refused, or the source went on to fail, that lasts.
+func (w *world) truncated(of wish, c *cluster) bool {
+	late := (w.cannotWrite(of, c.name) || c.trouble != sourceTruncated) && time.Since(c.truncated) < readAgain
+	return late || time.Since(c.truncated) <= settled
+}
+
 // mayBeTaken reports whether a truncated inventory may take the machine away, of the pools that the
-// Service wants and those whose slices have it: at most half of those of a pool that pass, as the settings allow (contract 4). Where writes are refused, or
-// the source went on to fail, that lasts.
+// Service wants and those whose slices have it: at most half of those of a pool that pass, as the settings allow (contract 4).
 func (w *world) mayBeTaken(m *machine, of wish, published map[netip.Addr]shown) bool {
-	c := w.clusters[m.cluster()]
-	late := (w.cannotWrite(of, m) || c.trouble != sourceTruncated) && time.Since(c.truncated) < readAgain
-	if !late && time.Since(c.truncated) > settled {
+	if !w.truncated(of, w.clusters[m.cluster()]) {
 		return false
 	}
 	pools := w.uses(of)
@@ -162,7 +166,7 @@ func (w *world) truth(of wish, published map[netip.Addr]shown) []controllertest.
 		e, m := all[addr], w.at(addr)
 		e.Old = slices.ContainsFunc(published[addr].in, func(pool string) bool { return !slices.Contains(w.uses(of), pool) })
 		e.At, e.Used, e.Answers = netip.AddrPortFrom(addr, of.port), published[addr].is == uses, m.works(of.port)
-		e.Stays = w.stays(of, m, published[addr])
+		e.Stays = w.stays(of, addr, published)
 		sorted = append(sorted, e)
 	}
 	controllertest.TooFew(sorted)
@@ -177,7 +181,7 @@ func (w *world) unable(of wish, m *machine) controllertest.Promise {
 		return controllertest.StoredOtherwise
 	case m.Leaving, time.Since(c.until) < readAgain:
 		return controllertest.WrongInventory
-	case w.cannotWrite(of, m):
+	case w.cannotWrite(of, m.cluster()):
 		return controllertest.CannotWrite
 	case w.local.lately(refusesCreates, afterTrouble, of.namespace, c.name):
 		return controllertest.Refused
@@ -187,24 +191,50 @@ func (w *world) unable(of wish, m *machine) controllertest.Promise {
 	return controllertest.None
 }
 
-// cannotWrite reports whether what is decided of a machine may not have been written yet.
-func (w *world) cannotWrite(of wish, m *machine) bool {
-	return w.local.lately(refusesWrites, afterTrouble, of.namespace, m.cluster()) || w.local.lately(isNotWatched, afterTrouble, of.namespace)
+// cannotWrite reports whether what is decided of machines of a cluster may not have been written yet.
+func (w *world) cannotWrite(of wish, cluster string) bool {
+	return w.local.lately(refusesWrites, afterTrouble, of.namespace, cluster) || w.local.lately(isNotWatched, afterTrouble, of.namespace)
 }
 
-// stays is why an endpoint may stay when it is dead. Whatever happens to others is no excuse. A
-// machine that is gone is silent: that may be the fault of the prober, and counts by its share,
-// which the guard's own tests check.
-func (w *world) stays(of wish, m *machine, published shown) controllertest.Promise {
+// stays is why an endpoint may stay when it is dead. A machine that is gone is silent: that may be
+// the fault of the prober where so many others are silent too. Else nothing that happens to others is
+// an excuse.
+func (w *world) stays(of wish, addr netip.Addr, published map[netip.Addr]shown) controllertest.Promise {
+	in := published[addr].in
 	switch {
-	case m == nil, m.silent[0], m.silent[of.port]:
+	case w.silent(of, addr) && slices.ContainsFunc(in, func(pool string) bool { return w.manySilent(of, pool, published) }):
 		return controllertest.CutOff
-	case slices.ContainsFunc(published.in, w.undescribed):
+	case slices.ContainsFunc(in, w.undescribed):
 		return controllertest.Kept
-	case w.cannotWrite(of, m):
+	case slices.ContainsFunc(in, func(pool string) bool { return w.cannotWrite(of, w.pools[pool].part.cluster.name) }):
 		return controllertest.CannotWrite
 	}
 	return controllertest.None
+}
+
+// silent reports whether nothing answers at an address.
+func (w *world) silent(of wish, addr netip.Addr) bool {
+	m := w.at(addr)
+	return m == nil || m.silent[0] || m.silent[of.port]
+}
+
+// manySilent reports whether so many endpoints of a pool are silent, or were a moment ago, that it may
+// be put down to the prober (14). Those that leave do not count where they answer, nor do those that a
+// truncated inventory leaves out: then one may be enough.
+func (w *world) manySilent(of wish, pool string, published map[netip.Addr]shown) bool {
+	silent, all := 0, 0
+	for addr, s := range published {
+		m := w.at(addr)
+		lately := w.silent(of, addr) || time.Since(m.since) < settled
+		if !slices.Contains(s.in, pool) || m != nil && m.Leaving && !lately {
+			continue
+		}
+		all++
+		if lately {
+			silent++
+		}
+	}
+	return 2*silent > all || silent >= all || w.truncated(of, w.pools[pool].part.cluster)
 }
 
 // undescribed reports whether this process has read no document of a pool.
