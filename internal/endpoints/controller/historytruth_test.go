@@ -75,7 +75,7 @@ func (h *history) truth(name string, its []storedSlice) []controllertest.Endpoin
 		all = append(all, e)
 	}
 	controllertest.TooFew(all)
-	if h.altered(name) {
+	if h.altered(name, its) {
 		for i := range all {
 			all[i].Unable = controllertest.StoredOtherwise
 		}
@@ -109,11 +109,17 @@ func (h *history) unable(name, pool string) controllertest.Promise {
 	return controllertest.None
 }
 
-// altered reports whether a webhook may change slices of a Service, or did so a while ago.
-func (h *history) altered(name string) bool {
+// altered reports whether a webhook may change slices of a Service, or did so a while ago: those that it
+// has, and those of the pools that its documents name.
+func (h *history) altered(name string, its []storedSlice) bool {
 	namespace, _, _ := strings.Cut(name, "/")
+	pools := slices.Clone(h.Bindings[name].Pools)
+	for _, s := range its {
+		pools = append(pools, s.pool)
+	}
 	return slices.ContainsFunc(h.troubles, func(t trouble) bool {
-		return t.kind == aWebhook && (t.namespace == "" || t.namespace == namespace) && (t.ended.IsZero() || time.Since(t.ended) < delayed(t.kind))
+		concerns := func(pool string) bool { return t.concerns(namespace, pool) }
+		return t.kind == aWebhook && slices.ContainsFunc(pools, concerns) && (t.ended.IsZero() || time.Since(t.ended) < delayed(t.kind))
 	})
 }
 

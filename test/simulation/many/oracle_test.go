@@ -150,7 +150,7 @@ func (w *world) mayBeLeft(m *machine, of wish, published map[netip.Addr]shown) b
 func (w *world) truth(of wish, published map[netip.Addr]shown) []controllertest.Endpoint {
 	all := make(map[netip.Addr]controllertest.Endpoint)
 	for _, m := range w.may(of) {
-		all[m.Addresses[0]] = controllertest.Endpoint{Unable: w.unable(of, m)}
+		all[m.Addresses[0]] = controllertest.Endpoint{Unable: w.unable(of, m, published[m.Addresses[0]].is)}
 	}
 	uses := inventory.StateDraining
 	for addr, s := range published {
@@ -173,13 +173,14 @@ func (w *world) truth(of wish, published map[netip.Addr]shown) []controllertest.
 	return sorted
 }
 
-// unable is why a machine cannot be published for a Service.
-func (w *world) unable(of wish, m *machine) controllertest.Promise {
+// unable is why a machine cannot be published for a Service. A source that fails changes nothing of one
+// that a slice has (1), and a wrong inventory that is rejected neither.
+func (w *world) unable(of wish, m *machine, is inventory.State) controllertest.Promise {
 	c := w.clusters[m.cluster()]
 	switch {
 	case w.local.lately(leavesOut, sentAgain, of.namespace, c.name):
 		return controllertest.StoredOtherwise
-	case m.Leaving, time.Since(c.until) < readAgain:
+	case m.Leaving, w.truncated(of, c), is == inventory.Absent && time.Since(c.until) < readAgain:
 		return controllertest.WrongInventory
 	case w.cannotWrite(of, m.cluster()):
 		return controllertest.CannotWrite
