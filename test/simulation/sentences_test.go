@@ -51,17 +51,11 @@ func (w *world) checkSentences(p *process) {
 		if b == nil {
 			continue
 		}
-		unknown := w.unknown(p, a, b)
 		e := controllertest.Endpoint{
-			At: netip.AddrPortFrom(a, w.target.Ports[0].Number), Answers: b.is == passes && !w.blind(a), Unable: unknown, Stays: unknown,
+			At: netip.AddrPortFrom(a, w.target.Ports[0].Number), Answers: b.is == passes && !w.blind(a),
 			Used: state == inventory.StateReady || state == inventory.StateDraining && !ready[a.Is4()],
 		}
-		if e.Unable == controllertest.None && !p.listedFor(a, tick) {
-			e.Unable = controllertest.WrongInventory
-		}
-		if e.Stays == controllertest.None && b.is == silent && !w.fewSilent(p, a, recovery) {
-			e.Stays = controllertest.CutOff
-		}
+		e.Unable, e.Stays = w.excuses(p, a, b)
 		endpoints = append(endpoints, e)
 	}
 	if problem := w.sentences.Look("web", endpoints, away); problem != "" {
@@ -69,10 +63,30 @@ func (w *world) checkSentences(p *process) {
 	}
 }
 
+// excuses are why an endpoint cannot be published, and why it may stay when it is dead.
+func (w *world) excuses(p *process, a netip.Addr, b *backend) (unable, stays controllertest.Promise) {
+	if unknown := w.unknown(p, a, b); unknown != controllertest.None {
+		return unknown, unknown
+	}
+	switch {
+	case !w.allSmooth(recovery):
+		unable = controllertest.CannotWrite
+	case !p.listedFor(a, tick):
+		unable = controllertest.WrongInventory
+	}
+	switch {
+	case w.inStuck(a, recovery):
+		stays = controllertest.CannotWrite
+	case b.is == silent && !w.fewSilent(p, a, recovery):
+		stays = controllertest.CutOff
+	}
+	return unable, stays
+}
+
 // unknown is why nothing can be said of an endpoint.
 func (w *world) unknown(p *process, a netip.Addr, b *backend) controllertest.Promise {
 	switch {
-	case !w.smooth(recovery, "store", "pace"), !w.allSmooth(recovery):
+	case !w.smooth(recovery, "store", "pace"):
 		return controllertest.CannotWrite
 	case !w.smooth(recovery, "probes"), b.is == troubles, w.blind(a):
 		return controllertest.Unasked
