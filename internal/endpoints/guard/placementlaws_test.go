@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"maps"
 	"net/netip"
 	"slices"
 	"strings"
@@ -30,6 +31,10 @@ type follower struct {
 	// taken are the nodes that an accepted placement took the Pod from, and that have not passed since
 	// they had one again.
 	taken map[string]bool
+	// steps counts decisions: one of four is held to the laws.
+	steps int
+	// refusals counts the refusals in a row during which something else had passed RISE times.
+	refusals map[string]int
 }
 
 type namedOnce struct {
@@ -38,7 +43,7 @@ type namedOnce struct {
 }
 
 func newFollower(t *rapid.T) *follower {
-	f := &follower{lab: &lab{policy: defaults(), now: start}, nodes: strings.Fields(letters(8)), pods: map[string]bool{}, stray: map[string]bool{}, taken: map[string]bool{}}
+	f := &follower{lab: &lab{policy: defaults(), now: start}, nodes: strings.Fields(letters(8)), pods: map[string]bool{}, stray: map[string]bool{}, taken: map[string]bool{}, refusals: map[string]int{}}
 	f.policy.MaxRemovalPercent = rapid.SampledFrom([]int{50, 50, 0, 34, 100}).Draw(t, "max removal")
 	f.policy.DrainPeriod = rapid.SampledFrom([]time.Duration{30 * time.Second, 5 * time.Second}).Draw(t, "drain")
 	f.inventory = letters(8)
@@ -147,7 +152,7 @@ func (f *follower) step(t *rapid.T, read *guard.Inventory) {
 	t.Helper()
 	before := f.verdict.Members
 	in := guard.Input{Now: f.now, Read: read, Health: f.health, Memory: f.verdict.Memory}
-	if f.long {
+	if f.steps++; f.long || f.steps%4 != 0 {
 		f.verdict = guard.Decide(in, f.policy)
 	} else {
 		f.verdict = decideLawfully(t, in, f.policy)
@@ -161,11 +166,13 @@ func (f *follower) step(t *rapid.T, read *guard.Inventory) {
 		f.judge(t, m, replaced)
 	}
 	f.judgeKept(t, before, read)
+	f.judgeDead(t, replaced)
 	var watched []netip.Addr
 	for _, w := range f.verdict.Watch {
 		watched = append(watched, w.Address)
 	}
 	f.health = f.health.Only(watched)
+	maps.DeleteFunc(f.refusals, func(name string, _ int) bool { return !slices.Contains(watched, addr(name)) })
 }
 
 // judge checks that one goes on to serve that passes.
@@ -195,6 +202,19 @@ func (f *follower) judgeKept(t *rapid.T, before []inventory.Member, read *guard.
 	served := func(m inventory.Member) bool { return serves(m) && kept(m) }
 	if read == nil && slices.ContainsFunc(before, served) && !slices.ContainsFunc(f.verdict.Members, serves) {
 		t.Fatalf("health alone made %s of %s, though both are rejected\n%s", f.states(), statesOf(before), f.explain())
+	}
+}
+
+// judgeDead checks that one is gone that refused FALL times while something was in its place.
+func (f *follower) judgeDead(t *rapid.T, replaced bool) {
+	t.Helper()
+	if !replaced {
+		clear(f.refusals)
+	}
+	for _, m := range f.verdict.Members {
+		if f.refusals[nameOf(m.Address)] >= f.policy.Fall && m.State.Serves() {
+			t.Fatalf("%s is dead and %s\n%s", nameOf(m.Address), m.State, f.explain())
+		}
 	}
 }
 
@@ -230,6 +250,9 @@ func (f *follower) round(t *rapid.T) {
 			outcome = inventory.Pass
 		}
 		f.health = fold(f.health, inventory.Result{Address: w.Address, At: f.now, Outcome: outcome})
+		if f.refusals[nameOf(w.Address)]++; outcome != inventory.Refused {
+			delete(f.refusals, nameOf(w.Address))
+		}
 		f.note(f.placement)
 		f.step(t, nil)
 	}
@@ -250,6 +273,7 @@ func (f *follower) wait(t *rapid.T) {
 func (f *follower) again(t *rapid.T) {
 	f.health, f.wrong, f.incompleteSince, f.heldUntil, f.named = inventory.Health{}, false, time.Time{}, time.Time{}, nil
 	clear(f.taken)
+	clear(f.refusals)
 	for _, m := range f.verdict.Members {
 		if m.State != inventory.StateDraining {
 			f.named = append(f.named, namedOnce{last: f.now})

@@ -1,6 +1,7 @@
 package guard_test
 
 import (
+	"net/netip"
 	"slices"
 	"testing"
 
@@ -103,12 +104,16 @@ func serves(members []inventory.Member, is4 bool, worst inventory.State) bool {
 //	a passing endpoint of any pool       something is ready
 //	health alone                         never empties it
 //	the state of an endpoint that works  the same as with one pool
+//	one that refuses FALL times          not ready while another pool works
 func (target *severalTarget) check(t *rapid.T, before []inventory.Member, is4, byHealth bool) {
 	after := target.all()
 	policy := target.policy()
 	for _, p := range target.pools {
 		for _, m := range p.verdict.Members {
 			streak := p.health.Of(m.Address)
+			if is := inventory.StateOf(target.written[p], m.Address); m.Address.Is4() == is4 && is == inventory.StateReady && target.refuses(p, m.Address) {
+				t.Fatalf("%s is dead and %s, while another pool works", nameOf(m.Address), is)
+			}
 			if m.Address.Is4() != is4 || m.State != inventory.StateReady || streak.Passes < policy.Rise {
 				continue
 			}
@@ -123,6 +128,18 @@ func (target *severalTarget) check(t *rapid.T, before []inventory.Member, is4, b
 	if policy.FailOpen && byHealth && serves(before, is4, inventory.StateDraining) && !serves(after, is4, inventory.StateDraining) && target.present(is4) {
 		t.Fatalf("health alone made %q of %q", statesOf(after), statesOf(before))
 	}
+}
+
+// refuses reports whether an endpoint of a pool has refused FALL times in a row, and one of another pool
+// works.
+func (target *severalTarget) refuses(p *machine, a netip.Addr) bool {
+	streak, works := p.health.Of(a), target.others(p)
+	work := works.IPv6
+	if a.Is4() {
+		work = works.IPv4
+	}
+	r := p.models[a.Is4()].records[a]
+	return work == guard.ReadyWorks && streak.Fails >= p.policy.Fall && streak.SilentAt.IsZero() && streak.Last.Outcome == inventory.Refused && !r.strange()
 }
 
 func (target *severalTarget) policy() guard.Policy {
