@@ -61,7 +61,7 @@ func (h *history) truth(name string, its []storedSlice) []controllertest.Endpoin
 			}
 			e.Old = e.Old || !slices.Contains(h.Bindings[name].Pools, s.pool)
 			if m.State == inventory.StateReady {
-				e.Stays = max(e.Stays, h.stays(name, s))
+				e.Stays = max(e.Stays, h.stays(s))
 			}
 			found[e.At] = e
 		}
@@ -124,12 +124,9 @@ func (h *history) altered(name string, its []storedSlice) bool {
 }
 
 // stays is why an endpoint may stay in a slice of a Service when it is dead.
-func (h *history) stays(name string, s storedSlice) controllertest.Promise {
+func (h *history) stays(s storedSlice) controllertest.Promise {
 	if _, described := h.Pools[s.pool]; !described {
 		return controllertest.Kept
-	}
-	if len(h.ports[name]) != 1 {
-		return controllertest.Unclear // which of two ports is to be checked is not known
 	}
 	for _, t := range h.troubles {
 		if t.kind == noWrites && t.concerns(s.namespace, s.pool) && (t.ended.IsZero() || time.Since(t.ended) < delayed(t.kind)) {
