@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
@@ -609,5 +611,22 @@ func TestContract203ARestartFindsARenamedPoolWithTwoFamiliesOnce(t *testing.T) {
 	}
 	if old := w.plan.Targets[0].Uses[1].Use; old.SliceName(key("shop/web")) != "web.blue" {
 		t.Errorf("got %+v, want the slices of blue", old)
+	}
+}
+
+// What a Service publishes does not depend on the order of the ports in its binding.
+func TestContract62PortsInAnotherOrderAreNoOtherPorts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pool("blue", []string{"shop"}, "30080", "30443"))
+	b, s := binding("shop/web", "blue"), service("shop/web", 30080)
+	s.Ports = append(s.Ports, publish.ServicePort{Name: "https", Protocol: publish.TCP, Port: 443, TargetPort: 30443})
+	b.Spec.Ports = []v1alpha1.BindingPort{{Name: "http", Port: 30080, Protocol: v1alpha1.ProtocolTCP}, {Name: "https", Port: 30443, Protocol: v1alpha1.ProtocolTCP}}
+	b.Spec.HealthCheck = &v1alpha1.BindingHealthCheck{Port: ptr.To[int32](30080)}
+	w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{b}, []assign.Service{s}
+	w.after(0)
+	slices.Reverse(b.Spec.Ports)
+	w.in.Bindings = []v1alpha1.EndpointBinding{b}
+	if w.after(time.Second); len(w.plan.Targets[0].Uses) != 1 || w.plan.Targets[0].Uses[0].Next != nil || w.plan.Targets[0].Uses[0].State != assign.Active {
+		t.Errorf("got %+v, want no hand-over", w.plan.Targets[0].Uses)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
@@ -90,4 +91,17 @@ func (s *Server) Remembered() int {
 	s.teller.mu.Lock()
 	defer s.teller.mu.Unlock()
 	return len(s.lost.asked) + len(s.teller.said) + len(s.targets.broken) + len(s.targets.running) + len(s.targets.leaving) + len(s.groups.running) + len(s.targets.settling.services)
+}
+
+// Undecided is why nothing was decided on a group.
+func (a *Assessment) Undecided(key assign.Group) error { return a.undecided(key) }
+
+// Unplaced is why nothing is known of a remote Service while its source is not made yet, and where
+// the source cannot follow it.
+func Unplaced(of pool.Source) (unmade, noWay error) {
+	p := newPlacer(&source{}, inventory.RemoteService{})
+	_, unmade = p.Placement()
+	p.source.made.Source = of
+	_, noWay = p.Placement()
+	return unmade, noWay
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
@@ -359,4 +360,19 @@ func TestContract234OnlyNodesWithAPodCountAsChecks(t *testing.T) {
 			t.Errorf("got %v and Events %q, want all four: two checks and four are no more than six", got, w.events)
 		}
 	})
+}
+
+func TestContract237WhyNothingIsKnownOfARemoteServiceIsTold(t *testing.T) {
+	unmade, noWay := controller.Unplaced(struct{ pool.Source }{})
+	if unmade == nil || strings.Contains(unmade.Error(), "remoteService") || noWay == nil || !strings.Contains(noWay.Error(), "give it one, or remove remoteService") {
+		t.Errorf("got %v while the source is not made, and %v where it cannot follow", unmade, noWay)
+	}
+}
+
+func TestWhyNothingWasDecidedIsTheProblemOfTheGroup(t *testing.T) {
+	key := assign.Group{Pool: "blue"}
+	a := controller.Assessment{Snapshot: controller.Snapshot{Groups: []controller.Group{{Group: key, Problem: "no checks", State: &controller.GroupState{}}}}}
+	if err := a.Undecided(key); err == nil || err.Error() != "no checks" {
+		t.Errorf("got %v, want the problem of the group, whose source was read", err)
+	}
 }

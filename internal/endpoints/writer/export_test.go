@@ -66,3 +66,13 @@ func Touched(events int) int {
 	}
 	return len(l.touched)
 }
+
+// Takes reports whether a store of a slow namespace, and one of another, may be read while so many
+// of slow namespaces are.
+func Takes(slow int) (slowOne, other bool) {
+	l := new(loads)
+	for range slow {
+		l.began(&namespace{unread: true})
+	}
+	return l.takes(&namespace{unread: true}, 9), l.takes(&namespace{}, 9)
+}

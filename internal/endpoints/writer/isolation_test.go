@@ -509,3 +509,12 @@ func TestContract54WhatFailedIsTriedAgainByTwoWritersAtMost(t *testing.T) {
 		}
 	})
 }
+
+func TestContract54AllSlowNamespacesTogetherHaveTwoOfTheReaders(t *testing.T) {
+	t.Parallel()
+	for slow, want := range []bool{true, true, false, false} {
+		if slowOne, other := writer.Takes(slow); slowOne != want || !other {
+			t.Errorf("with %d reads of slow namespaces: one more may begin: %t, one of another namespace: %t, want %t, true", slow, slowOne, other, want)
+		}
+	}
+}
