@@ -110,7 +110,7 @@ a slice already may stay: a pool that was narrowed or removed must not keep a de
 {{- $subnets = printf "%s[?variables.pool].orValue(%s)" (toJson $ofPools) (first $other) }}
 {{- $ranges = printf "{%s}[?variables.pool].orValue(%s)" (join ", " $pairs) (last $other) }}
 {{- end }}
-{{- /* Documents that the chart does not know may adopt slices of any name. */}}
+{{- /* Documents that the values lack may adopt slices of any name without a dot: with one it may be that of another Service. */}}
 {{- $names := list }}
 {{- range .Values.bindings }}
 {{- range . }}
@@ -133,7 +133,7 @@ validations:
     messageExpression: "'bounds.namespaces and bounds.namespaceSelector of the chart do not have the namespace ' + request.namespace"
   - expression: "variables.service != '' && (oldObject == null || variables.labelsBefore[?'kubernetes.io/service-name'].orValue(variables.service) == variables.service)"
     message: the label kubernetes.io/service-name must name the Service, and stay
-  - expression: {{ printf "oldObject != null || variables.pool != '' && (%s || [variables.service + '.', variables.service + '-'].exists(p, object.metadata.name.startsWith(p)) || %s.exists(n, object.metadata.name == n || object.metadata.name.startsWith(n + '-')))" (include "controller.hasOtherPools" . | default "false") (toJson $names) | quote }}
+  - expression: {{ printf "oldObject != null || variables.pool != '' && (%s && !object.metadata.name.contains('.') || [variables.service + '.', variables.service + '-'].exists(p, object.metadata.name.startsWith(p)) || %s.exists(n, object.metadata.name == n || object.metadata.name.startsWith(n + '-')))" (include "controller.hasOtherPools" . | default "false") (toJson $names) | quote }}
     messageExpression: "'not the name and the label endpoints.ablmnzde.github.io/pool of a slice of ' + variables.service + ': ' + object.metadata.name"
   {{- include "controller.policyOfBoth" (list . "") | trim | nindent 2 }}
   - expression: >-
