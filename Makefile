@@ -21,7 +21,7 @@ STORM ?= 10m
 LAB_RESULTS ?= $(CURDIR)/bin/lab
 LAB_PACKAGES = ./test/lab ./test/conformance ./test/envoy ./test/proxies
 # The lab's own tests are few and wait most of the time; more of them at once do not disturb each other.
-LAB_FLAGS = -tags lab -count=1 -p 1 -parallel 8 -v
+LAB_FLAGS = -tags lab -count=1 -p 1 -parallel 7 -v
 # What runs without the race detector is compiled as the programs are, so that nothing is compiled for both.
 AS_BUILT = env CGO_ENABLED=0 GOFLAGS="$$(go env GOFLAGS) -buildvcs=false -trimpath"
 # The lab needs root. Who is not uses sudo, with the modules that are there and a build cache of root's own.

@@ -19,6 +19,7 @@ import (
 // nodes of a real API server and on a fake IONOS Cloud API, once with the source
 // ionos and once with the inventory script, which runs a real kubectl.
 func TestTheSourceIONOSAndTheScriptYieldTheSameSlice(t *testing.T) {
+	t.Parallel()
 	netns.Require(t)
 	const token = "canary-token-5e1f"
 	w := newWorld(t, controlplane.Start(t, controlplane.Options{}), "client-go")

@@ -10,6 +10,7 @@ import (
 // TestTheAPIServerIsRestoredFromABackup: after it, slices are older than the
 // daemon remembers, and so are their versions.
 func TestTheAPIServerIsRestoredFromABackup(t *testing.T) {
+	t.Parallel()
 	netns.Require(t)
 	cp := controlplane.Start(t, controlplane.Options{Audit: true})
 	w := newWorld(t, cp, "client-go")

@@ -192,6 +192,7 @@ func (p *platform) wantMetrics(s *surfaces, want map[string]string) {
 // Contract 49: documents choose any number of Services, one process fills them all, and a
 // mistake in a document takes nothing away.
 func TestContract49OneProcessFillsTheServicesThatDocumentsChoose(t *testing.T) {
+	t.Parallel()
 	netns.Require(t)
 	p := newPlatform(t, controlplane.Start(t, controlplane.Options{Audit: true}))
 	d := p.start()
@@ -268,6 +269,7 @@ func TestContract49OneProcessFillsTheServicesThatDocumentsChoose(t *testing.T) {
 // Contract 49: an installation by variables moves to the documents that it prints, and
 // back. Only endpoints that change are written, in the slices that are there.
 func TestContract49MovingToDocumentsAndBackWritesNothing(t *testing.T) {
+	t.Parallel()
 	netns.Require(t)
 	w := newWorld(t, controlplane.Start(t, controlplane.Options{Audit: true}), "client-go")
 	variables := maps.Clone(w.env)

@@ -17,6 +17,7 @@ import (
 
 // A remote Service of a real API server, with the rights that the how-to names.
 func TestContract231CheckReadsTheRemoteServiceThatIsFollowed(t *testing.T) {
+	t.Parallel()
 	netns.Require(t)
 	w := newWorld(t, controlplane.Start(t, controlplane.Options{Audit: true}), "client-go")
 	r := newRemote(t, w.cp, w)

@@ -14,6 +14,7 @@ import (
 // With documents, kubectl fills the one Service that a binding names, from all of its pools.
 // A second one is told why not.
 func TestDocumentsFillOneServiceByKubectl(t *testing.T) {
+	t.Parallel()
 	netns.Require(t)
 	w := newWorld(t, controlplane.Start(t, controlplane.Options{Audit: true}), "kubectl")
 	p := w.byDocuments()

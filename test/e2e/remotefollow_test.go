@@ -21,6 +21,7 @@ import (
 // TestContract234To236TheRemoteServiceIsFollowed has Pods in one API server and the slice in
 // another, and the built program between them.
 func TestContract234To236TheRemoteServiceIsFollowed(t *testing.T) {
+	t.Parallel()
 	netns.Require(t)
 	local := controlplane.Start(t, controlplane.Options{Audit: true})
 	r := newRemote(t, controlplane.Start(t, controlplane.Options{Audit: true}), newWorld(t, local, "client-go"))
