@@ -134,8 +134,6 @@ type member struct {
 	// basis is what its state is based on. One that came from a slice is untried first;
 	// what is known of it only grows.
 	basis basis
-	// found is the state in which a slice had it at the start.
-	found inventory.State
 	// unlisted says that it came from a slice, and no inventory has listed it since.
 	unlisted bool
 	// longSilent says that it was silent for so long that it proves nothing any
@@ -190,12 +188,6 @@ func (m *member) serves() bool {
 	return m.State.Serves() || m.unconfirmed
 }
 
-// drained reports whether the member was draining before a restart, and no inventory has told
-// since what it stands for.
-func (m *member) drained() bool {
-	return m.standing == unread && m.found == inventory.StateDraining
-}
-
 // Recover makes the first memory from the members that the slices publish, so
 // that a restart changes nothing (contract 28). An address that stands in two
 // slices counts once, with the better state.
@@ -204,7 +196,7 @@ func Recover(members []inventory.Member, now time.Time) Memory {
 	for _, m := range members {
 		if m.State != inventory.Absent {
 			p := &memory.pools[familyOf(m.Address)]
-			p.members = append(p.members, &member{Member: m, found: m.State, since: now, everPassed: true, basis: untried, unlisted: true, unconfirmed: m.State == inventory.StateDown})
+			p.members = append(p.members, &member{Member: m, since: now, everPassed: true, basis: untried, unlisted: true, unconfirmed: m.State == inventory.StateDown})
 			p.recovered = true
 		}
 	}
