@@ -122,7 +122,7 @@ func TestContract223AChecksTLSIsThatOfItsMode(t *testing.T) {
 }
 
 // TestContract49TheAuthoritiesOfACheckMayComeLater: with the credentials, or after them. Without
-// credentials it is not known whether there are any, so nobody is refused. What was read stays.
+// credentials it is not known whether there are any, so no check counts as refused. What was read stays.
 func TestContract49TheAuthoritiesOfACheckMayComeLater(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

@@ -17,7 +17,7 @@ func plain(t *testing.T, c *cluster) string {
 	t.Helper()
 	server := run(t, stream.Options{
 		Address: mustAddress("127.0.0.1:0"), Cache: c.Cache, Stale: current, MostClients: 10, MostOfOne: 10, Logger: discard(),
-		Take: 2 * time.Minute, // a busy machine cuts nobody off
+		Take: 2 * time.Minute, // a busy machine ends no stream
 	})
 	return "http://" + server.Address().String() + "/api/v1/views"
 }

@@ -56,6 +56,9 @@ func (k *kind) size(key documents.Key) int {
 func (k *kind) fit(o *object) *object {
 	before := k.size(o.document.Key)
 	k.count(k.objects[o.document.Key], -1)
+	if len(o.document.Mistakes) > 0 { // the version before stays in effect
+		o.size = max(o.size, before)
+	}
 	if o.size > before && k.spaces[o.document.Key.Namespace].used+o.size > k.most {
 		o = o.refuse(before, k.most)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/apiserver"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
@@ -108,6 +110,32 @@ func TestContract244ANamespaceWhoseBindingsSayTooMuchTakesNoRoomOfOthers(t *test
 			}
 		})
 	}
+}
+
+// TestContract244AVersionInEffectTakesRoomBehindAMistake: a short version with a mistake keeps the long
+// one in effect, so it makes no room for another long one.
+func TestContract244AVersionInEffectTakesRoomBehindAMistake(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		a := newAPI()
+		for i := range 75 {
+			a.apply(fmt.Sprintf("namespaces/evil/endpointbindings/long-%04d", i), long())
+		}
+		w := roomy(t, a)
+		time.Sleep(soon)
+		for i := range 75 {
+			a.apply(fmt.Sprintf("namespaces/evil/endpointbindings/long-%04d", i), `{"pools":[{"name":"blue"}],"ports":[{"port":0}]}`)
+		}
+		time.Sleep(soon)
+		a.apply("namespaces/evil/endpointbindings/more", long())
+		time.Sleep(soon)
+		synctest.Wait()
+		if e, _ := w.Set().Entry(documents.Key{Kind: v1alpha1.KindEndpointBinding, Namespace: "evil", Name: "more"}); e.Usable() {
+			t.Error("one more is in effect beside the versions that stay")
+		}
+		if e, _ := w.Set().Entry(documents.Key{Kind: v1alpha1.KindEndpointBinding, Namespace: "evil", Name: "long-0000"}); !e.Kept || len(e.Binding.Spec.Ports) != 100 {
+			t.Errorf("got %+v, want the last good version", e)
+		}
+	})
 }
 
 // TestContract244TheBytesThatAreKeptAreThoseThatCount: three times what has room.

@@ -12,7 +12,7 @@ func Removed(h *Hub, object *discoveryv1.EndpointSlice) {
 	_ = h.scopeOf(object.Namespace).slicesFeed().Delete(object)
 }
 
-// SetRoom sets how many bytes of slices of nobody are kept of each namespace. It comes before Run.
+// SetRoom sets how many bytes are kept in each namespace of slices without an owner. It comes before Run.
 func SetRoom(h *Hub, bytes int) { h.room = bytes }
 
 // Entries is how many slices of a namespace something is kept of.

@@ -34,7 +34,7 @@ type cachedSlice struct {
 	// writing says that a write of ours is under way: what the watch tells of the slice
 	// is no news until it is known what came of the write.
 	writing bool
-	// weight is what it counts among the slices of nobody, in that sum.
+	// weight is what it adds to sum, the bytes of the slices without an owner.
 	weight int
 	sum    *int
 }
