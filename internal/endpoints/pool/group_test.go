@@ -37,6 +37,8 @@ type part struct {
 	*world
 	group *pool.Group
 	stop  func()
+	// stuck keeps whoever tells of an outcome, until it is closed.
+	stuck chan struct{}
 }
 
 // inSeveral runs a test in a pool with those nodes.
@@ -86,7 +88,13 @@ func (s *several) group(key any, check *world) *part {
 	p.group, err = pool.NewGroup(pool.GroupOptions{
 		Reader: s.reader, Hub: s.hub, Share: s.share, Prober: check, Key: key, Policy: s.opts.Policy,
 		HealthTimeout: s.opts.HealthTimeout, Publish: p.take,
-		Observe: func(o pool.Outcome) { p.set(func() { p.outcomes = append(p.outcomes, o) }) },
+		Observe: func(o pool.Outcome) {
+			var stuck chan struct{}
+			p.set(func() { p.outcomes, stuck = append(p.outcomes, o), p.stuck })
+			if stuck != nil {
+				<-stuck
+			}
+		},
 	})
 	if err != nil {
 		s.Fatal(err)
@@ -268,6 +276,39 @@ func TestContract51GroupsWithTheSameCheckShareItsProbes(t *testing.T) {
 		s.set(func() { s.dead[address(2)] = true })
 		if took := one.until("2=down"); took > 3*time.Second {
 			t.Errorf("it was down after %s when the other group had ended", took)
+		}
+	}, 1, 2, 3)
+}
+
+// TestContract31TheAgeOfAGroupIsTimeThatItStandsStill: here what takes its verdicts does not
+// return. Another group of the pool is not older for it.
+func TestContract31TheAgeOfAGroupIsTimeThatItStandsStill(t *testing.T) {
+	inSeveral(t, func(s *several) {
+		good, bad := s.start(s.group("good", nil)), s.group("bad", nil)
+		if age := bad.group.Age(); age != 0 {
+			t.Errorf("got an age of %s before it runs", age)
+		}
+		s.start(bad)
+		during(10 * time.Second)
+		release := make(chan struct{})
+		bad.set(func() { bad.stuck = release })
+		s.list(1, 2, 3, 4)
+		s.signal()
+		during(time.Minute)
+		if age := bad.group.Age(); age < 55*time.Second || age > time.Minute {
+			t.Errorf("got an age of %s after it stood still for a minute", age)
+		}
+		if age := good.group.Age(); age > 2*time.Second {
+			t.Errorf("got an age of %s where nothing stands still", age)
+		}
+		close(release)
+		during(10 * time.Second)
+		if age := bad.group.Age(); age > 2*time.Second {
+			t.Errorf("got an age of %s when it goes on", age)
+		}
+		bad.stop()
+		if age := bad.group.Age(); age != 0 {
+			t.Errorf("got an age of %s when it has ended", age)
 		}
 	}, 1, 2, 3)
 }
