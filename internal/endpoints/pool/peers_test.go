@@ -371,3 +371,27 @@ func (r *replicas) look(n int, dead, reached, fine map[int]time.Time, story []st
 		}
 	}
 }
+
+// TestContract239AGroupThatEndsAsksNoMore: its questions go with it.
+func TestContract239AGroupThatEndsAsksNoMore(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		r := newReplicas(t, 3)
+		r.standby("b")
+		during(10 * time.Second)
+		r.loses("leader", 1)
+		newest := func() (note string) {
+			r.lease.With(func() { note = r.lease.Notes[len(r.lease.Notes)-1] })
+			return note
+		}
+		during(30 * time.Second)
+		asked := address(1).String()
+		if note := newest(); !strings.Contains(note, asked) {
+			t.Fatalf("got the note %q, want a question about %s", note, asked)
+		}
+		r.stop()
+		during(10 * time.Second)
+		if note := newest(); strings.Contains(note, asked) {
+			t.Errorf("got the note %q when the group had ended", note)
+		}
+	})
+}
