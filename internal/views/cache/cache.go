@@ -27,7 +27,7 @@ type Cache struct {
 	// input is held by the caller that changes something, from the first look at what is
 	// known to the publication; it keeps no reader waiting.
 	input sync.Mutex
-	known [kinds]map[join.Key]*objectState
+	known [kinds]map[join.Key]known
 	// hidden are the scopes of Services that are there and not selected.
 	hidden map[join.Key]int
 	// unconfirmed are missing in a complete list and not confirmed to be gone.
@@ -81,12 +81,11 @@ func (s *scope) published() Position {
 	return s.reached
 }
 
-// objectState is what is objectState of one object of a watch.
-type objectState struct {
-	scope    int
-	revision Revision
-	service  *join.Service
-	slice    *join.Slice
+// known is what is kept of one object of a watch; nothing where it is empty.
+type known struct {
+	Input
+
+	scope int
 }
 
 // grave is an object that is gone, or the history of a Service of which neither it nor
@@ -116,7 +115,7 @@ func New(scopes int) *Cache {
 		changes: make(chan struct{}), moves: make(chan struct{}),
 	}
 	for kind := range c.known {
-		c.known[kind] = make(map[join.Key]*objectState)
+		c.known[kind] = make(map[join.Key]known)
 	}
 	return c
 }
@@ -140,11 +139,7 @@ func (c *Cache) Hides(key join.Key) bool {
 func (c *Cache) Count() int {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	n := 0
-	for _, s := range c.services {
-		n += len(s.items)
-	}
-	return n
+	return c.forms[single].live
 }
 
 // States returns how many endpoints are in each state.
@@ -214,7 +209,7 @@ func (c *Cache) forget(g grave) {
 	s := g.item.service
 	c.pruned = max(c.pruned, g.seq)
 	c.scopes[s.scope].floor = c.scopes[s.scope].floor.join(g.item.at)
-	delete(s.gone, goneKey{g.item.form, g.item.name})
+	delete(s.gone, g.item.itemKey)
 	c.forms[g.item.form].remove(g.item)
 	c.slots.give(g.item.slot)
 }

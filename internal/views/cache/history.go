@@ -39,9 +39,6 @@ func (h *history) note(kind Kind, revision Revision) {
 	h.turns = append(h.turns, turn{kind, h.last})
 }
 
-// unchanged reports whether nothing of the Service is later than the position.
-func (h *history) unchanged(since Position) bool { return since.covers(h.last) }
-
 // crossed reports whether a reader that was at the position may have seen a state of the
 // Service that was never here: an event of one kind that is later than the position
 // came here before one of the other kind that is not.

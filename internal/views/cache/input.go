@@ -22,9 +22,6 @@ type Input struct {
 	refused int
 }
 
-// said reports whether there is anything to remember.
-func (i Input) said() bool { return i.Service != nil || i.Slice != nil }
-
 // Set takes over an object that a watch tells of. One that is not newer than what the
 // watch told before has no effect. It reports whether another list is wanted: where the
 // last one was wrong, as There does, and where there is room again for what was refused.
@@ -38,7 +35,7 @@ func (c *Cache) Set(scope int, kind Kind, in Input) (again bool) {
 	if wrong {
 		c.scopes[scope].wrong[kind] = true
 	}
-	before := c.before(kind, in.Key).size()
+	before := c.known[kind][in.Key].size()
 	c.publish(step{scope: scope, kind: kind, revision: in.Revision, news: []Input{in}})
 	return wrong || before > in.size() && c.roomAgain(kind, in.Key.Namespace)
 }
@@ -82,13 +79,13 @@ func (c *Cache) Replace(scope int, kind Kind, all []Input, revision Revision) er
 	for _, in := range all {
 		listed[in.Key] = true
 		delete(c.unconfirmed, Unconfirmed{scope, kind, in.Key})
-		if known := c.known[kind][in.Key]; known == nil || back || in.refused > 0 || in.Revision > known.revision {
+		if back || in.refused > 0 || in.Revision > c.known[kind][in.Key].Revision {
 			news = append(news, in)
 		}
 	}
 	c.forgetRefused(scope, kind, listed)
 	// Those that grow least come first, and are kept where there is no room for all.
-	growth := func(in Input) int { return in.size() - c.before(kind, in.Key).size() }
+	growth := func(in Input) int { return in.size() - c.known[kind][in.Key].size() }
 	slices.SortFunc(news, func(a, b Input) int { return cmp.Compare(growth(a), growth(b)) })
 	// Nothing is made of hidden ones, so a list is believed at once.
 	maps.DeleteFunc(c.hidden, func(key join.Key, of int) bool { return kind == Services && of == scope && !listed[key] })

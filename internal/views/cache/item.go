@@ -20,12 +20,18 @@ const (
 	forms
 )
 
+// itemKey names an object of a Service.
+type itemKey struct {
+	form form
+	name string
+}
+
 // item is one object that readers are told of, whatever it is at the moment. Its
 // fields are under the lock of the cache.
 type item struct {
-	form    form
+	itemKey
+
 	service *service
-	name    string
 	port    string // its name, of gathered ones
 
 	// seq is the number of the newest change, at where it was made.
@@ -38,7 +44,6 @@ type item struct {
 	slot int
 	// came and readied are where it last came, and last became ready.
 	came, readied Position
-	wasReady      bool // at any time
 	// object is the newest state of an endpoint, and stays when it is gone.
 	object *views.EndpointView
 	// last are the endpoints of a port that is gone.
@@ -52,20 +57,7 @@ type encoding struct {
 	// of is the object, of which only what never changes is read without the lock.
 	of   *item
 	seq  uint64
-	once sync.Once
-	// encode makes what is encoded, of values that never change.
-	encode func() any
-	text   []byte
-}
-
-// json returns the state as JSON.
-func (e *encoding) json() []byte {
-	e.once.Do(func() {
-		// The types are ours and have nothing that cannot be encoded.
-		e.text, _ = json.Marshal(e.encode())
-		e.encode = nil
-	})
-	return e.text
+	json func() []byte
 }
 
 // shown reports whether a reader of everything, or of what is ready, is shown it.
@@ -77,7 +69,7 @@ func (i *item) set(there, ready bool) {
 		i.came = i.at
 	}
 	if ready && !i.ready {
-		i.readied, i.wasReady = i.at, true
+		i.readied = i.at
 	}
 	i.there, i.ready = there, ready
 }
@@ -87,7 +79,7 @@ func (i *item) set(there, ready bool) {
 func (i *item) maybeKnown(at Position, readyOnly bool) bool {
 	switch {
 	case !i.shown(readyOnly):
-		return i.wasReady || !readyOnly
+		return i.readied != Position{} || !readyOnly
 	case readyOnly:
 		return at.covers(i.readied)
 	}
@@ -100,13 +92,17 @@ func (i *item) snapshot() *encoding {
 	if e := i.encoded.Load(); e != nil && e.seq == i.seq {
 		return e
 	}
-	e := &encoding{of: i, seq: i.seq, encode: i.encoder()}
+	state := i.state()
+	e := &encoding{of: i, seq: i.seq, json: sync.OnceValue(func() []byte {
+		text, _ := json.Marshal(state()) // the types are ours and have nothing that cannot be encoded
+		return text
+	})}
 	i.encoded.Store(e)
 	return e
 }
 
-// encoder returns what makes the newest state of values that never change.
-func (i *item) encoder() func() any {
+// state returns what makes the newest state of values that never change.
+func (i *item) state() func() any {
 	switch {
 	case i.form == single:
 		object := i.object

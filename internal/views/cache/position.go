@@ -58,14 +58,11 @@ var ErrToken = errors.New("is no resourceVersion of this server")
 
 // String is the token as clients give it back: 12.34, with _ between scopes.
 func (t Token) String() string {
-	var text strings.Builder
+	parts := make([]string, len(t))
 	for i, p := range t {
-		if i > 0 {
-			text.WriteByte('_')
-		}
-		fmt.Fprintf(&text, "%d.%d", p[Services], p[Slices])
+		parts[i] = fmt.Sprintf("%d.%d", p[Services], p[Slices])
 	}
-	return text.String()
+	return strings.Join(parts, "_")
 }
 
 // ParseToken reads a token of so many scopes.

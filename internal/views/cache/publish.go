@@ -36,18 +36,21 @@ func (c *Cache) publish(s step) {
 	for _, in := range s.news {
 		c.apply(s, in, touched)
 	}
-	first := !c.synced && c.completes(s)
-	var all []*dirty
-	for _, d := range touched {
-		if c.synced || first {
+	if s.list {
+		c.scopes[s.scope].lists[s.kind] = true
+	}
+	first := !c.synced && !slices.ContainsFunc(c.scopes, func(of scope) bool { return of.lists != [kinds]bool{true, true} })
+	if first {
+		for key, of := range c.services {
+			c.touch(key, of.scope, 0, touched)
+		}
+	}
+	all := slices.SortedFunc(maps.Values(touched), func(a, b *dirty) int { return compareKeys(a.key, b.key) })
+	if c.synced || first {
+		for _, d := range all {
 			d.joined = join.Join(d.next, slices.Collect(maps.Values(d.slices)))
 		}
-		all = append(all, d)
 	}
-	if first {
-		all = append(all, c.others(touched)...)
-	}
-	slices.SortFunc(all, func(a, b *dirty) int { return compareKeys(a.key, b.key) })
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.advance(s)
@@ -90,10 +93,7 @@ func (c *Cache) begin() {
 func (c *Cache) advance(s step) {
 	at := &c.scopes[s.scope]
 	if s.list {
-		if at.lists[s.kind] {
-			at.floor[s.kind] = s.revision
-		}
-		at.lists[s.kind] = true
+		at.floor[s.kind] = s.revision
 	}
 	if s.back {
 		c.epoch++
@@ -108,21 +108,13 @@ func (c *Cache) advance(s step) {
 	}
 }
 
-// before is what is known of an object; it is empty where nothing is.
-func (c *Cache) before(kind Kind, key join.Key) *objectState {
-	if before := c.known[kind][key]; before != nil {
-		return before
-	}
-	return &objectState{}
-}
-
 // apply notes what is new of one object. Only the holder of the input's lock
 // sees what it changes.
 func (c *Cache) apply(s step, in Input, touched map[join.Key]*dirty) {
-	before := c.before(s.kind, in.Key)
+	before := c.known[s.kind][in.Key].Input
 	in = c.fitting(s.scope, s.kind, in, before)
-	if in.said() {
-		c.known[s.kind][in.Key] = &objectState{scope: s.scope, revision: in.Revision, service: in.Service, slice: in.Slice}
+	if in.Service != nil || in.Slice != nil {
+		c.known[s.kind][in.Key] = known{in, s.scope}
 	} else {
 		delete(c.known[s.kind], in.Key)
 	}
@@ -131,16 +123,16 @@ func (c *Cache) apply(s step, in Input, touched map[join.Key]*dirty) {
 		if delete(c.hidden, in.Key); in.Hidden {
 			c.hidden[in.Key] = s.scope
 		}
-		if !before.service.Equal(in.Service) {
+		if !before.Service.Equal(in.Service) {
 			c.touch(in.Key, s.scope, revision, touched).next = in.Service
 		}
 		return
 	}
-	if before.slice.Equal(in.Slice) {
+	if before.Slice.Equal(in.Slice) {
 		return
 	}
-	if before.slice != nil {
-		d := c.touch(join.Key{Namespace: in.Key.Namespace, Name: before.slice.Service}, s.scope, revision, touched)
+	if before.Slice != nil {
+		d := c.touch(join.Key{Namespace: in.Key.Namespace, Name: before.Slice.Service}, s.scope, revision, touched)
 		delete(d.slices, in.Key.Name)
 	}
 	if in.Slice != nil {
@@ -162,27 +154,4 @@ func (c *Cache) touch(key join.Key, scope int, revision Revision, touched map[jo
 	}
 	d.newest = max(d.newest, revision)
 	return d
-}
-
-// completes reports whether with this step every watch has told a complete list.
-func (c *Cache) completes(s step) bool {
-	for i := range c.scopes {
-		for kind, listed := range c.scopes[i].lists {
-			if !listed && !(s.list && i == s.scope && Kind(kind) == s.kind) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// others joins the Services that a first join has to make beside those touched.
-func (c *Cache) others(touched map[join.Key]*dirty) []*dirty {
-	var all []*dirty
-	for key, s := range c.services {
-		if touched[key] == nil {
-			all = append(all, &dirty{service: s, next: s.input, joined: join.Join(s.input, slices.Collect(maps.Values(s.slices)))})
-		}
-	}
-	return all
 }

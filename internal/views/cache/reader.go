@@ -3,6 +3,7 @@ package cache
 import (
 	"cmp"
 	"errors"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -74,7 +75,7 @@ type Reader struct {
 	taken, start uint64
 	epoch        uint64
 	// shown is what the reader has, or may have.
-	shown set
+	shown big.Int // a bit for each slot
 	// resumed is the token that the reader goes on from, until it has taken the change
 	// that was the newest then.
 	resumed Token
@@ -115,8 +116,17 @@ func (r *Reader) recall(all []change) {
 				known = i.maybeKnown(at, r.selection.Ready)
 				r.taken = min(r.taken, one.seq-1)
 			}
-			r.shown.put(i.slot, known)
+			r.show(i.slot, known)
 		}
+	}
+}
+
+// show notes whether the reader has what is in a slot.
+func (r *Reader) show(slot int, has bool) {
+	if has {
+		r.shown.SetBit(&r.shown, slot, 1)
+	} else {
+		r.shown.SetBit(&r.shown, slot, 0)
 	}
 }
 
@@ -141,7 +151,7 @@ func (c *Cache) resumable(selection Selection, from Token) error {
 	}
 	for _, s := range c.services {
 		at := from[s.scope]
-		if selection.has(s) && !s.history.unchanged(at) && s.history.crossed(at) {
+		if selection.has(s) && !at.covers(s.history.last) && s.history.crossed(at) {
 			return ErrExpired
 		}
 	}
@@ -191,8 +201,8 @@ func (r *Reader) event(one change) (Event, bool) {
 	if one.seq <= r.until && r.resumed[i.service.scope].covers(i.at) {
 		return Event{}, false
 	}
-	is, was := i.shown(r.selection.Ready), r.shown.has(i.slot)
-	r.shown.put(i.slot, is)
+	is, was := i.shown(r.selection.Ready), r.shown.Bit(i.slot) == 1
+	r.show(i.slot, is)
 	event := Event{Type: views.Modified, object: i.snapshot()}
 	switch {
 	case !is && !was:

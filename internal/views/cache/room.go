@@ -33,7 +33,7 @@ type crowd struct {
 }
 
 // fitting returns what is kept of an object in place of what was.
-func (c *Cache) fitting(scope int, kind Kind, in Input, before *objectState) Input {
+func (c *Cache) fitting(scope int, kind Kind, in, before Input) Input {
 	s := c.spaces[in.Key.Namespace]
 	if s == nil {
 		s = &space{refused: [kinds]map[string]int{{}, {}}}
@@ -58,13 +58,11 @@ func (c *Cache) fitting(scope int, kind Kind, in Input, before *objectState) Inp
 // size is how many bytes are kept of an object.
 func (i Input) size() int { return i.Service.Size() + i.Slice.Size() }
 
-func (k *objectState) size() int { return k.service.Size() + k.slice.Size() }
-
 // instead is what is kept of an object that there is no room for: a Service as it was, and
 // of a slice what it said before and still says.
-func (k *objectState) instead(in Input) Input {
+func (i Input) instead(in Input) Input {
 	in.refused = cmp.Or(in.refused, in.size())
-	in.Revision, in.Service, in.Slice, in.Hidden = k.revision, k.service, in.Slice.Within(k.slice), false
+	in.Revision, in.Service, in.Slice, in.Hidden = i.Revision, i.Service, in.Slice.Within(i.Slice), false
 	return in
 }
 
@@ -80,7 +78,7 @@ func (c *Cache) Listing(kind Kind) func(Input) Input {
 	return func(in Input) Input {
 		c.input.Lock()
 		defer c.input.Unlock()
-		before := c.before(kind, in.Key)
+		before := c.known[kind][in.Key]
 		size := in.size()
 		of := share{in.Key.Namespace, size > mostOf[kind]/8}
 		if size > before.size() && used[of]+size > 2*mostOf[kind] {

@@ -1,7 +1,6 @@
 package cache
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -19,26 +18,16 @@ type service struct {
 	// joined are its endpoints, and items their objects, in the same order.
 	joined []join.Endpoint
 	items  []*item
-	// ports are the gathered objects of each port, by form and port name.
-	ports map[portKey]*item
-	// gone are the items that were here, by form and name.
-	gone    map[goneKey]*item
+	// ports are the gathered objects of each port.
+	ports map[itemKey]*item
+	// gone are the items that were here.
+	gone    map[itemKey]*item
 	history history
-}
-
-type portKey struct {
-	form form
-	port string
-}
-
-type goneKey struct {
-	form form
-	name string
 }
 
 func newService(key join.Key, scope int) *service {
 	return &service{
-		key: key, scope: scope, slices: make(map[string]*join.Slice), ports: make(map[portKey]*item), gone: make(map[goneKey]*item),
+		key: key, scope: scope, slices: make(map[string]*join.Slice), ports: make(map[itemKey]*item), gone: make(map[itemKey]*item),
 	}
 }
 
@@ -60,22 +49,26 @@ func (s *service) objects(port string) []*views.EndpointView {
 // called under the lock; what is computed before that is the join.
 func (c *Cache) rejoin(s *service, before *join.Service, joined []join.Endpoint, now time.Time) {
 	old, items := s.joined, s.items
-	touched := make(map[string]touch)
+	// touched are the ports that changed, and whether what changed of them is or was ready.
+	touched := make(map[string]bool)
+	touch := func(port string, before, after views.State) {
+		touched[port] = touched[port] || before == views.Ready || after == views.Ready
+	}
 	next := make([]*item, len(joined))
 	var gone []*item
-	last := c.lastPorts(s, before)
+	c.endPorts(s, before, now)
 	join.Merge(old, joined, func(i, j int) {
 		switch {
 		case j == join.None:
-			touched[old[i].Port.Name] = touched[old[i].Port.Name].with(old[i].State, views.Down)
+			touch(old[i].Port.Name, old[i].State, views.Down)
 			gone = append(gone, items[i])
 		case i == join.None:
-			touched[joined[j].Port.Name] = touched[joined[j].Port.Name].with(views.Down, joined[j].State)
+			touch(joined[j].Port.Name, views.Down, joined[j].State)
 			next[j] = c.appear(s, &joined[j], now)
 		case old[i] == joined[j]:
 			next[j] = items[i]
 		default:
-			touched[joined[j].Port.Name] = touched[joined[j].Port.Name].with(old[i].State, joined[j].State)
+			touch(joined[j].Port.Name, old[i].State, joined[j].State)
 			next[j] = items[i]
 			since := items[i].object.Spec.Since
 			items[i].object = joined[j].Object(s.key, c.since(now))
@@ -89,14 +82,7 @@ func (c *Cache) rejoin(s *service, before *join.Service, joined []join.Endpoint,
 	for _, one := range gone {
 		c.vanish(one, now)
 	}
-	c.rejoinPorts(s, before, touched, last, now)
-}
-
-// touch says what of a port changed.
-type touch struct{ any, ready bool }
-
-func (t touch) with(before, after views.State) touch {
-	return touch{any: true, ready: t.ready || before == views.Ready || after == views.Ready}
+	c.rejoinPorts(s, before, touched)
 }
 
 // since is when a state began that was not there before; zero in the first join.
@@ -110,21 +96,19 @@ func (c *Cache) since(now time.Time) time.Time {
 // appear makes the object of an endpoint that is new, or brings back the one that it
 // had.
 func (c *Cache) appear(s *service, e *join.Endpoint, now time.Time) *item {
-	name := join.Name(s.key.Name, e)
-	one := c.take(s, single, name)
+	one := c.take(s, itemKey{single, join.Name(s.key.Name, e)})
 	one.object = e.Object(s.key, c.since(now))
 	c.changed(one, true, e.State == views.Ready)
 	return one
 }
 
 // take returns the item of that name, which is gone or was never there.
-func (c *Cache) take(s *service, f form, name string) *item {
-	key := goneKey{f, name}
+func (c *Cache) take(s *service, key itemKey) *item {
 	one := s.gone[key]
-	c.forms[f].live++
+	c.forms[key.form].live++
 	if one == nil {
-		c.forms[f].items++
-		return &item{form: f, service: s, name: name, slot: c.slots.take()}
+		c.forms[key.form].items++
+		return &item{itemKey: key, service: s, slot: c.slots.take()}
 	}
 	delete(s.gone, key)
 	return one
@@ -134,7 +118,7 @@ func (c *Cache) take(s *service, f form, name string) *item {
 func (c *Cache) vanish(one *item, now time.Time) {
 	c.changed(one, false, false)
 	c.forms[one.form].live--
-	one.service.gone[goneKey{one.form, one.name}] = one
+	one.service.gone[one.itemKey] = one
 	c.graves = append(c.graves, grave{item: one, seq: one.seq, at: now})
 }
 
@@ -150,38 +134,31 @@ func (c *Cache) changed(one *item, there, ready bool) {
 	c.news = true
 }
 
-// lastPorts are the gathered objects of a Service as they are, of the ports that will
-// be gone.
-func (c *Cache) lastPorts(s *service, before *join.Service) map[portKey]*views.ServicePortView {
-	last := make(map[portKey]*views.ServicePortView)
-	for key := range s.ports {
-		if s.input == nil || !slices.ContainsFunc(s.input.Ports, func(p join.Port) bool { return p.Name == key.port }) {
-			last[key] = gather(before, key.port, s.objects(key.port), key.form == gatheredReady)
+// endPorts notes that ports are gone, with the endpoints that they still have.
+func (c *Cache) endPorts(s *service, before *join.Service, now time.Time) {
+	for key, one := range s.ports {
+		if s.input == nil || !slices.ContainsFunc(s.input.Ports, func(p join.Port) bool { return p.Name == one.port }) {
+			one.last = gather(before, one.port, s.objects(one.port), one.form == gatheredReady)
+			delete(s.ports, key)
+			c.vanish(one, now)
 		}
 	}
-	return last
 }
 
 // rejoinPorts does for the gathered objects what rejoin does for the endpoints.
-func (c *Cache) rejoinPorts(s *service, before *join.Service, touched map[string]touch, last map[portKey]*views.ServicePortView, now time.Time) {
-	for _, key := range slices.SortedFunc(maps.Keys(last), func(a, b portKey) int { return int(a.form - b.form) }) {
-		one := s.ports[key]
-		delete(s.ports, key)
-		one.last = last[key]
-		c.vanish(one, now)
-	}
+func (c *Cache) rejoinPorts(s *service, before *join.Service, touched map[string]bool) {
 	if s.input == nil {
 		return
 	}
 	for _, port := range s.input.Ports {
 		same := before != nil && before.Type == s.input.Type && slices.Contains(before.Ports, port)
 		for _, f := range []form{gathered, gatheredReady} {
-			key := portKey{f, port.Name}
+			key := itemKey{f, join.PortName(s.key.Name, port.Name)}
 			one := s.ports[key]
 			if one == nil {
-				one = c.take(s, f, join.PortName(s.key.Name, port.Name))
+				one = c.take(s, key)
 				one.port, s.ports[key] = port.Name, one
-			} else if t := touched[port.Name]; same && !t.ready && (!t.any || f == gatheredReady) {
+			} else if ready, changed := touched[port.Name]; same && !ready && (!changed || f == gatheredReady) {
 				continue
 			}
 			one.last = nil

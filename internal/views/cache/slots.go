@@ -17,24 +17,3 @@ func (s *slots) take() int {
 }
 
 func (s *slots) give(slot int) { s.free = append(s.free, slot) }
-
-// set is a set of slots: what one reader was shown. It costs a bit for each object.
-type set []uint64
-
-func (s *set) put(slot int, in bool) {
-	word, bit := slot/64, uint64(1)<<(slot%64)
-	for in && word >= len(*s) {
-		*s = append(*s, 0)
-	}
-	switch {
-	case in:
-		(*s)[word] |= bit
-	case word < len(*s):
-		(*s)[word] &^= bit
-	}
-}
-
-func (s set) has(slot int) bool {
-	word := slot / 64
-	return word < len(s) && s[word]&(1<<(slot%64)) != 0
-}
