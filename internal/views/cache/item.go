@@ -2,7 +2,6 @@ package cache
 
 import (
 	"encoding/json"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -32,7 +31,7 @@ type item struct {
 	itemKey
 
 	service *service
-	port    string // its name, of gathered ones
+	port    join.Port // of gathered ones
 
 	// seq is the number of the newest change, at where it was made.
 	seq uint64
@@ -111,14 +110,6 @@ func (i *item) state() func() any {
 		last := i.last
 		return func() any { return last }
 	}
-	input, port, ready, objects := i.service.input, i.port, i.form == gatheredReady, i.service.objects(i.port)
-	return func() any { return gather(input, port, objects, ready) }
-}
-
-// gather makes the object of one port.
-func gather(service *join.Service, port string, objects []*views.EndpointView, readyOnly bool) *views.ServicePortView {
-	if readyOnly {
-		objects = slices.DeleteFunc(slices.Clone(objects), func(v *views.EndpointView) bool { return v.Spec.State != views.Ready })
-	}
-	return join.Gather(service, port, objects)
+	input, port, objects := i.service.input, i.port, i.service.objects(i)
+	return func() any { return join.Gather(input, port, objects) }
 }

@@ -34,11 +34,11 @@ func newService(key join.Key, scope int) *service {
 // empty reports whether the server holds nothing of the Service.
 func (s *service) empty() bool { return s.input == nil && len(s.slices) == 0 }
 
-// objects are the endpoints of a port.
-func (s *service) objects(port string) []*views.EndpointView {
+// objects are the endpoints that a gathered object has.
+func (s *service) objects(of *item) []*views.EndpointView {
 	var objects []*views.EndpointView
 	for i, one := range s.items {
-		if s.joined[i].Port.Name == port {
+		if s.joined[i].Port.Name == of.port.Name && (of.form == gathered || s.joined[i].State == views.Ready) {
 			objects = append(objects, one.object)
 		}
 	}
@@ -137,8 +137,8 @@ func (c *Cache) changed(one *item, there, ready bool) {
 // endPorts notes that ports are gone, with the endpoints that they still have.
 func (c *Cache) endPorts(s *service, before *join.Service, now time.Time) {
 	for key, one := range s.ports {
-		if s.input == nil || !slices.ContainsFunc(s.input.Ports, func(p join.Port) bool { return p.Name == one.port }) {
-			one.last = gather(before, one.port, s.objects(one.port), one.form == gatheredReady)
+		if s.input == nil || !slices.ContainsFunc(s.input.Ports, func(p join.Port) bool { return p.Name == one.port.Name }) {
+			one.last = join.Gather(before, one.port, s.objects(one))
 			delete(s.ports, key)
 			c.vanish(one, now)
 		}
@@ -157,11 +157,11 @@ func (c *Cache) rejoinPorts(s *service, before *join.Service, touched map[string
 			one := s.ports[key]
 			if one == nil {
 				one = c.take(s, key)
-				one.port, s.ports[key] = port.Name, one
+				s.ports[key] = one
 			} else if ready, changed := touched[port.Name]; same && !ready && (!changed || f == gatheredReady) {
 				continue
 			}
-			one.last = nil
+			one.port, one.last = port, nil
 			c.changed(one, true, true)
 		}
 	}

@@ -47,14 +47,11 @@ func Join(service *Service, all []*Slice) []Endpoint {
 	slices.SortFunc(ordered, func(a, b *Slice) int { return strings.Compare(a.Name, b.Name) })
 	ports := slices.Clone(service.Ports)
 	slices.SortFunc(ports, func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
-	of := make([][]Endpoint, 0, len(ports))
+	var joined []Endpoint
 	for _, port := range ports {
-		of = append(of, joinPort(service, port, ordered))
+		joined = append(joined, joinPort(service, port, ordered)...)
 	}
-	if len(of) == 1 {
-		return of[0]
-	}
-	return slices.Concat(of...)
+	return joined
 }
 
 // joinPort joins one port.
@@ -64,6 +61,7 @@ func joinPort(service *Service, port Port, ordered []*Slice) []Endpoint {
 		return cmp.Or(a.address.Compare(b.address), cmp.Compare(a.port.number, b.port.number), cmp.Compare(a.slice, b.slice), cmp.Compare(a.index, b.index))
 	})
 	chosen := copies[:0]
+	var ready4, ready6 bool // whether something of the family is ready
 	for rest := copies; len(rest) > 0; {
 		same := 1
 		for same < len(rest) && rest[same].address == rest[0].address && rest[same].port.number == rest[0].port.number {
@@ -72,17 +70,14 @@ func joinPort(service *Service, port Port, ordered []*Slice) []Endpoint {
 		one := choose(rest[:same])
 		rest = rest[same:]
 		chosen = append(chosen, one)
+		ready4 = ready4 || one.conditions.ready && one.address.Is4()
+		ready6 = ready6 || one.conditions.ready && one.address.Is6()
 	}
-	ready4, ready6 := anyReady(chosen)
 	endpoints := make([]Endpoint, 0, len(chosen))
 	for _, c := range chosen {
-		ready := ready6
-		if c.address.Is4() {
-			ready = ready4
-		}
 		e := Endpoint{
 			Service: string(service.Type), Port: port, Address: c.address, TargetPort: c.port.number,
-			State: c.conditions.state(ready), Zone: c.zone, Node: c.node, Target: c.target,
+			State: c.conditions.state(ready4 && c.address.Is4() || ready6 && c.address.Is6()), Zone: c.zone, Node: c.node, Target: c.target,
 		}
 		e.Port.AppProtocol = cmp.Or(e.Port.AppProtocol, c.port.appProtocol)
 		endpoints = append(endpoints, e)
@@ -160,15 +155,4 @@ func (c conditions) state(someReady bool) views.State {
 		return views.Draining
 	}
 	return views.Ready
-}
-
-// anyReady reports for each family whether something is ready.
-func anyReady(chosen []copied) (ipv4, ipv6 bool) {
-	for i := range chosen {
-		if chosen[i].conditions.ready {
-			ipv4 = ipv4 || chosen[i].address.Is4()
-			ipv6 = ipv6 || chosen[i].address.Is6()
-		}
-	}
-	return ipv4, ipv6
 }

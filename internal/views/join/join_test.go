@@ -140,13 +140,17 @@ func TestAnObjectSaysWhatServiceAndSliceSay(t *testing.T) {
 
 func TestEveryPortIsGatheredAlsoWithoutEndpoints(t *testing.T) {
 	s := service()
-	var objects []*views.EndpointView
+	objects := make(map[string][]*views.EndpointView)
 	for _, e := range join.Join(s, []*join.Slice{slice("a", "10.0.0.1", "10.0.0.2 -ready")}) {
-		objects = append(objects, e.Object(s.Key, time.Time{}))
+		objects[e.Port.Name] = append(objects[e.Port.Name], e.Object(s.Key, time.Time{}))
 	}
-	dns, http := join.Gather(s, "dns", objects), join.Gather(s, "http", objects)
-	if dns.Metadata.Name != "web.dns" || http.Metadata.Name != "web.http" || join.Gather(s, "other", objects) != nil {
-		t.Fatalf("got %+v and %+v, want web.dns and web.http, and no other", dns, http)
+	gathered := make(map[string]*views.ServicePortView)
+	for _, port := range s.Ports {
+		gathered[port.Name] = join.Gather(s, port, objects[port.Name])
+	}
+	dns, http := gathered["dns"], gathered["http"]
+	if len(gathered) != 2 || dns.Metadata.Name != "web.dns" || http.Metadata.Name != "web.http" {
+		t.Fatalf("got %+v, want web.dns and web.http, and no other", gathered)
 	}
 	if got := dns.Spec.Endpoints; got == nil || len(got) != 0 {
 		t.Errorf("got %v of the port without endpoints, want an empty list", got)

@@ -1,9 +1,8 @@
 package join
 
 import (
-	"encoding/binary"
+	"cmp"
 	"net/netip"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -30,10 +29,9 @@ func dashed(address netip.Addr) string {
 	if address.Is4() {
 		return strings.ReplaceAll(address.String(), ".", "-")
 	}
-	bytes := address.As16()
-	groups := make([]string, 0, 8)
-	for group := range slices.Chunk(bytes[:], 2) {
-		groups = append(groups, strconv.FormatUint(uint64(binary.BigEndian.Uint16(group)), 16))
+	groups := strings.Split(address.StringExpanded(), ":")
+	for i, group := range groups {
+		groups[i] = cmp.Or(strings.TrimLeft(group, "0"), "0")
 	}
 	return strings.Join(groups, "-")
 }

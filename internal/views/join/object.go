@@ -34,17 +34,9 @@ func (e *Endpoint) public(since time.Time) views.Endpoint {
 	return endpoint
 }
 
-// Gather returns the object of one port of the Service, with the views of its endpoints; nil
-// where there is no such port. The views are the Service's, in the order of a join.
-func Gather(service *Service, name string, all []*views.EndpointView) *views.ServicePortView {
-	if service == nil {
-		return nil
-	}
-	i := slices.IndexFunc(service.Ports, func(p Port) bool { return p.Name == name })
-	if i < 0 {
-		return nil
-	}
-	port := service.Ports[i]
+// Gather returns the object of one port of the Service, with the views of its endpoints in the
+// order of a join.
+func Gather(service *Service, port Port, all []*views.EndpointView) *views.ServicePortView {
 	one := &views.ServicePortView{
 		APIVersion: views.APIVersion, Kind: views.KindServicePortView,
 		Metadata: views.Metadata{Name: PortName(service.Name, port.Name), Namespace: service.Namespace},
@@ -52,28 +44,12 @@ func Gather(service *Service, name string, all []*views.EndpointView) *views.Ser
 			ServicePort: servicePort(service.Name, string(service.Type), port), Endpoints: []views.Endpoint{},
 		},
 	}
-	for _, v := range all {
-		if v.Spec.PortName == port.Name {
-			one.Spec.Endpoints = append(one.Spec.Endpoints, v.Spec.Endpoint)
-		}
+	differs := func(v *views.EndpointView) bool { return v.Spec.AppProtocol != all[0].Spec.AppProtocol }
+	if len(all) > 0 && !slices.ContainsFunc(all, differs) {
+		one.Spec.AppProtocol = all[0].Spec.AppProtocol
 	}
-	if port.AppProtocol == "" && len(one.Spec.Endpoints) > 0 {
-		one.Spec.AppProtocol = shared(all, port.Name)
+	for _, v := range all {
+		one.Spec.Endpoints = append(one.Spec.Endpoints, v.Spec.Endpoint)
 	}
 	return one
-}
-
-// shared is the protocol that all endpoints of a port have, empty where they differ.
-func shared(all []*views.EndpointView, port string) string {
-	var protocol *string
-	for _, v := range all {
-		switch {
-		case v.Spec.PortName != port:
-		case protocol == nil:
-			protocol = &v.Spec.AppProtocol
-		case *protocol != v.Spec.AppProtocol:
-			return ""
-		}
-	}
-	return *protocol
 }

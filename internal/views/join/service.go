@@ -2,6 +2,7 @@ package join
 
 import (
 	"cmp"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -98,11 +99,10 @@ const (
 	// a part of them would refuse endpoints whose authority is in the rest.
 	mostOfAuthority  = 32 << 10
 	tooLongAuthority = "the annotation " + AuthorityAnnotation + " has more than 32 KiB"
-	// mostOfServerName is one byte more than a name can have.
-	mostOfServerName = 254
 	// mostPorts is how many ports of a Service are known, the first ones.
 	mostPorts = 256
-	// mostOfText is one byte more than the longest text of an endpoint that is valid.
+	// mostOfText is one byte more than the longest name of a server, and the longest text of an
+	// endpoint, that is valid.
 	mostOfText = 254
 )
 
@@ -142,8 +142,7 @@ func ToService(object *corev1.Service) *Service {
 			service.TLS.Authorities = tooLongAuthority
 		}
 	}
-	name := strings.TrimSpace(object.Annotations[ServerNameAnnotation])
-	service.TLS.ServerName = strings.Clone(strings.ToValidUTF8(name[:min(len(name), mostOfServerName)], "?"))
+	service.TLS.ServerName = strings.Clone(cut(strings.TrimSpace(object.Annotations[ServerNameAnnotation])))
 	service.TLS.Unchecked = object.Annotations[SkipVerifyAnnotation] == "true"
 	for _, p := range object.Spec.Ports[:min(len(object.Spec.Ports), mostPorts)] {
 		service.Ports = append(service.Ports, Port{
@@ -194,9 +193,5 @@ func (s *Service) Size() int {
 
 // Equal reports whether both say the same to every reader.
 func (s *Service) Equal(other *Service) bool {
-	if s == nil || other == nil {
-		return s == other
-	}
-	return s.Key == other.Key && s.Type == other.Type && s.IPv4 == other.IPv4 && s.IPv6 == other.IPv6 && slices.Equal(s.Ports, other.Ports) &&
-		s.IPv6First == other.IPv6First && slices.Equal(s.Fleets, other.Fleets) && s.ProxyProtocol == other.ProxyProtocol && s.TLS == other.TLS && slices.Equal(s.Unused, other.Unused)
+	return reflect.DeepEqual(s, other)
 }
