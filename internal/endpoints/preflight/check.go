@@ -75,10 +75,11 @@ func (c Check) remedied(remedy string) Check {
 // plural counts things: "1 node", "2 nodes".
 func plural(n int, thing string) string { return inventory.Counted(n, thing, thing+"s") }
 
-// finding is what was found: the reason, where there is one, and the message.
-func (c Check) finding() string {
-	if c.Reason != "" {
-		return c.Reason + ": " + c.Message
+// edit changes every text of the checks.
+func edit(checks []Check, change func(string) string) []Check {
+	for i := range checks {
+		c := &checks[i]
+		c.Subject, c.Message, c.Remedy = change(c.Subject), change(c.Message), change(c.Remedy)
 	}
-	return c.Message
+	return checks
 }

@@ -90,16 +90,7 @@ func (l *look) ofPool(p *pool) []Check {
 	if !l.Documents.Variables {
 		names = naming.Names{Spelling: naming.Fields, Pool: p.document.Name, CheckBy: naming.Pool}
 	}
-	return about("pool "+p.document.Name, len(l.pools) > 1, spelled(names, p.checks))
-}
-
-// spelled names settings as the reader of the checks does.
-func spelled(names naming.Names, checks []Check) []Check {
-	for i := range checks {
-		c := &checks[i]
-		c.Subject, c.Message, c.Remedy = names.Of(c.Subject), names.Of(c.Message), names.Of(c.Remedy)
-	}
-	return checks
+	return about("pool "+p.document.Name, len(l.pools) > 1, edit(p.checks, names.Of))
 }
 
 // probe checks each candidate of each group once, as many at a time as the daemon would.
@@ -116,7 +107,7 @@ func (l *look) probe(ctx context.Context) []Check {
 			checks = append(checks, ProbesAddress.skip("endpoints", "not checked: no Service that is looked at uses the pool"))
 		}
 		for _, g := range groups {
-			checks = append(checks, about(fmt.Sprintf("port %d", g.Check.Port), len(groups) > 1, spelled(names[g], l.probeGroup(ctx, p, g)))...)
+			checks = append(checks, about(fmt.Sprintf("port %d", g.Check.Port), len(groups) > 1, edit(l.probeGroup(ctx, p, g), names[g].Of))...)
 		}
 		all = append(all, about("pool "+p.document.Name, len(l.pools) > 1, checks)...)
 	}

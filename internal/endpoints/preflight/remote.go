@@ -46,7 +46,7 @@ func (l *look) follow(ctx context.Context) (checks []Check) {
 		for _, u := range t.Uses {
 			for _, p := range l.pools {
 				if is, follows := p.placed[u.Remote]; follows && p.document.Name == u.Pool {
-					checks = append(checks, about(t.Key.String(), len(l.plan.Targets) > 1, spelled(u.Names(t.Key), judgePlaced(u.Use, is, p.nodes)))...)
+					checks = append(checks, about(t.Key.String(), len(l.plan.Targets) > 1, edit(judgePlaced(u.Use, is, p.nodes), u.Names(t.Key).Of))...)
 				}
 			}
 		}

@@ -63,7 +63,11 @@ func (r Report) Text(colour bool) string {
 			fmt.Fprintln(&b, area)
 		}
 		for _, c := range group {
-			fmt.Fprintf(&b, "  %s  %s\n", paint(c.Result, fmt.Sprintf("%-4s", c.Result)), transport.Printable(c.Subject+": "+c.finding()))
+			found := c.Message
+			if c.Reason != "" {
+				found = c.Reason + ": " + found
+			}
+			fmt.Fprintf(&b, "  %s  %s\n", paint(c.Result, fmt.Sprintf("%-4s", c.Result)), transport.Printable(c.Subject+": "+found))
 		}
 		if remedy := group[0].Remedy; remedy != "" {
 			fmt.Fprintf(&b, "        remedy: %s\n        see:    %s\n", transport.Printable(remedy), group[0].Link)
@@ -80,19 +84,13 @@ func (r Report) Text(colour bool) string {
 // A check without a remedy is a group of its own.
 func alike(checks []Check) [][]Check {
 	var groups [][]Check
-	type key struct {
-		id     ID
-		result Result
-		remedy string
-	}
-	places := make(map[key]int)
+	places := make(map[Check]int)
 	for _, c := range checks {
-		k := key{c.ID, c.Result, c.Remedy}
-		place, known := places[k]
+		shared := Check{ID: c.ID, Result: c.Result, Remedy: c.Remedy}
+		place, known := places[shared]
 		if !known || c.Remedy == "" {
-			places[k] = len(groups)
-			groups = append(groups, []Check{c})
-			continue
+			place = len(groups)
+			places[shared], groups = place, append(groups, nil)
 		}
 		groups[place] = append(groups[place], c)
 	}

@@ -10,11 +10,5 @@ const maxText = 600
 func hide(checks []Check, secrets []string) []Check {
 	var known transport.Secrets
 	known.Add(secrets...)
-	clean := func(text string) string { return transport.Cut(known.Hide(text), maxText) }
-	hidden := make([]Check, len(checks))
-	for i, c := range checks {
-		c.Subject, c.Message, c.Remedy = clean(c.Subject), clean(c.Message), clean(c.Remedy)
-		hidden[i] = c
-	}
-	return hidden
+	return edit(checks, func(text string) string { return transport.Cut(known.Hide(text), maxText) })
 }

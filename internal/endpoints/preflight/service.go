@@ -102,7 +102,7 @@ func (l *look) judgeTarget(t assign.Assignment) []Check {
 	if s.slicesErr == nil {
 		checks = append(checks, judgeSlices(service, s.slices, targets)...)
 	}
-	return spelled(targets[0].Names, checks)
+	return edit(checks, targets[0].Names.Of)
 }
 
 // judgeService says whether slices can fill the Service, and what keeps its clients from

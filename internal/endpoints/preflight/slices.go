@@ -34,21 +34,16 @@ func judgeSlices(service publish.Service, objects []*discoveryv1.EndpointSlice, 
 			_, _, its := t.ParseName(b.Name)
 			return its
 		})
-		if !ours {
-			checks = append(checks, judgeBeside(b))
+		if ours {
+			continue
 		}
+		result := Warn // a slice of another program may be intended
+		if b.Manager == "endpointslicemirroring-controller.k8s.io" || b.Manager == "endpointslice-controller.k8s.io" {
+			result = Fail // Kubernetes left it there
+		}
+		checks = append(checks, split(SlicesBeside, result, "slice "+b.Name, "", b.Message))
 	}
 	return checks
-}
-
-// judgeBeside judges a slice of the Service that is not ours. A slice that Kubernetes
-// left there is a mistake; a slice of another program may be intended.
-func judgeBeside(b publish.Beside) Check {
-	result := Warn
-	if b.Manager == "endpointslicemirroring-controller.k8s.io" || b.Manager == "endpointslice-controller.k8s.io" {
-		result = Fail
-	}
-	return split(SlicesBeside, result, "slice "+b.Name, "", b.Message)
 }
 
 // judgeKept names the slices of this program in a namespace whose pool no document describes:
