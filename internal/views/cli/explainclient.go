@@ -2,10 +2,8 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"time"
 
@@ -24,13 +22,15 @@ func (a *asking) explainClient(ctx context.Context, name string) error {
 	if err != nil {
 		return commandline.Exit(exitUsage, err)
 	}
-	streams, err := from.streams(ctx)
-	if err != nil {
+	var answer struct {
+		Streams []xds.Stream `json:"streams"`
+	}
+	if err := from.ask(ctx, "/api/v1/xds", &answer); err != nil {
 		return commandline.Exit(exitFailed, err)
 	}
 	found := false
-	for i := range streams {
-		if s := &streams[i]; s.Client == name || s.Node == name {
+	for i := range answer.Streams {
+		if s := &answer.Streams[i]; s.Client == name || s.Node == name {
 			found = true
 			a.say("%s (%s, node %s at %s) has followed since %s", s.Client, s.Protocol, s.Node, s.Address, s.Since.Format(time.RFC3339))
 			a.explainFleet(s)
@@ -86,20 +86,4 @@ func answered(sent *xds.Sent, r *xds.Resource) string {
 
 func (a *asking) say(format string, args ...any) {
 	fmt.Fprintln(a.Stdout, transport.Printable(fmt.Sprintf(format, args...)))
-}
-
-// streams asks for the clients of xDS.
-func (r *remote) streams(ctx context.Context) ([]xds.Stream, error) {
-	body, err := r.ask(ctx, "/api/v1/xds")
-	if err != nil {
-		return nil, err
-	}
-	defer body.Close()
-	var answer struct {
-		Streams []xds.Stream `json:"streams"`
-	}
-	if err := json.NewDecoder(io.LimitReader(body, longestAnswer)).Decode(&answer); err != nil {
-		return nil, fmt.Errorf("read the clients of xDS of %s: %w", r.address, err)
-	}
-	return answer.Streams, nil
 }

@@ -70,8 +70,38 @@ func (r *remote) token() (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// get asks for views.
-func (r *remote) get(ctx context.Context) (io.ReadCloser, error) {
+// ask asks for a path, and reads an answer that is 200.
+func (r *remote) ask(ctx context.Context, path string, answer any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.address+path, http.NoBody)
+	if err != nil {
+		return err
+	}
+	if r.tokenFile != "" {
+		token, err := r.token()
+		if err != nil {
+			return err
+		}
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := r.client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusOK {
+		if err := json.NewDecoder(io.LimitReader(response.Body, longestAnswer)).Decode(answer); err != nil {
+			return fmt.Errorf("read the answer of %s: %w", r.address, err)
+		}
+		return nil
+	}
+	status := &views.Status{}
+	if json.NewDecoder(io.LimitReader(response.Body, longestStatus)).Decode(status) != nil || status.Message == "" {
+		return fmt.Errorf("%s answers %s", r.address, response.Status)
+	}
+	return fmt.Errorf("%s: %w", r.address, status)
+}
+
+func (r *remote) list(ctx context.Context) ([]json.RawMessage, error) {
 	query := url.Values{}
 	for name, on := range map[string]bool{"gather": r.gather, "ready": r.ready} {
 		if on {
@@ -84,58 +114,14 @@ func (r *remote) get(ctx context.Context) (io.ReadCloser, error) {
 	if r.service != "" {
 		query.Set("service", r.service)
 	}
-	return r.ask(ctx, "/api/v1/views?"+query.Encode())
-}
-
-// ask sends a request, and returns the body of an answer that is 200.
-func (r *remote) ask(ctx context.Context, path string) (io.ReadCloser, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.address+path, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	if r.tokenFile != "" {
-		token, err := r.token()
-		if err != nil {
-			return nil, err
-		}
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	response, err := r.client.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	if response.StatusCode == http.StatusOK {
-		return response.Body, nil
-	}
-	defer response.Body.Close()
-	status := &views.Status{}
-	text, err := io.ReadAll(io.LimitReader(response.Body, longestStatus))
-	if err != nil || json.Unmarshal(text, status) != nil || status.Message == "" {
-		return nil, fmt.Errorf("%s answers %s", r.address, response.Status)
-	}
-	return nil, fmt.Errorf("%s: %w", r.address, status)
-}
-
-func (r *remote) list(ctx context.Context) ([]json.RawMessage, error) {
-	body, err := r.get(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer body.Close()
 	var answer struct {
 		Metadata views.ListMetadata `json:"metadata"`
 		Items    []json.RawMessage  `json:"items"`
 	}
-	if err := json.NewDecoder(io.LimitReader(body, longestAnswer)).Decode(&answer); err != nil {
-		return nil, fmt.Errorf("read the list of %s: %w", r.address, err)
-	}
-	r.warn(answer.Metadata)
-	return answer.Items, nil
-}
-
-// warn says that what is shown may be out of date.
-func (r *remote) warn(metadata views.ListMetadata) {
-	if since := metadata.Annotations[views.AnnotationStaleSince]; since != "" {
+	err := r.ask(ctx, "/api/v1/views?"+query.Encode(), &answer)
+	// What is shown may be out of date.
+	if since := answer.Metadata.Annotations[views.AnnotationStaleSince]; err == nil && since != "" {
 		fmt.Fprintf(r.Stderr, "The server has had no event from its API server since %s: this is the last state.\n", since)
 	}
+	return answer.Items, err
 }

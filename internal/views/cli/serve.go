@@ -86,7 +86,7 @@ func (p Program) build(c settings.Views) (*serving, error) {
 		TLS: tlsFiles(c), MostClients: c.Stream.MostClients, MostOfOne: c.Stream.MostOfOne, Logger: s.log,
 	}
 	if c.XDS.On() {
-		options.Proxies, options.Following, options.Objects = s.proxies, s.following, s.envoys
+		options.Proxies, options.Fleets = s.proxies, s.followed
 	}
 	if s.server, err = stream.New(options); err != nil {
 		return nil, commandline.Exit(exitUsage, err)

@@ -64,10 +64,9 @@ func xdsSettings(c settings.ViewsXDS) envoyconfig.Settings {
 }
 
 // proxies are the clients of xDS as the server of the views shows them.
-func (s *serving) proxies() any { return s.xds.Streams() }
+func (s *serving) proxies() map[string]any { return map[string]any{"streams": s.xds.Streams()} }
 
-// following is how far the proxies of fleets follow.
-func (s *serving) following() any { return s.xds.Following() }
-
-// envoys is what becomes of the objects of fleets.
-func (s *serving) envoys() any { return s.xds.Objects() }
+// followed is how far the proxies of fleets follow, and what becomes of the objects.
+func (s *serving) followed() map[string]any {
+	return map[string]any{"streams": s.xds.Following(), "objects": s.xds.Objects()}
+}

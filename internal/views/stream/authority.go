@@ -1,7 +1,6 @@
 package stream
 
 import (
-	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -22,22 +21,21 @@ type authority struct {
 	file string
 
 	mu      sync.Mutex
-	text    []byte
 	pool    *x509.CertPool
 	checked time.Time
 }
 
 // readAuthority reads the certificates of a file.
-func readAuthority(file string) (*x509.CertPool, []byte, error) {
+func readAuthority(file string) (*x509.CertPool, error) {
 	text, err := system.ReadFile(file, longestFile)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the authority of clients: %w", err)
+		return nil, fmt.Errorf("read the authority of clients: %w", err)
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(text) {
-		return nil, nil, fmt.Errorf("%s holds no certificate in PEM", file)
+		return nil, fmt.Errorf("%s holds no certificate in PEM", file)
 	}
-	return pool, text, nil
+	return pool, nil
 }
 
 // current returns the certificates of the file; the same pool while the file says the
@@ -49,8 +47,8 @@ func (a *authority) current() *x509.CertPool {
 		return a.pool
 	}
 	a.checked = time.Now()
-	if pool, text, err := readAuthority(a.file); err == nil && !bytes.Equal(text, a.text) {
-		a.pool, a.text = pool, text
+	if pool, err := readAuthority(a.file); err == nil && !pool.Equal(a.pool) {
+		a.pool = pool
 	}
 	return a.pool
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // proxies answers what clients of xDS were sent, to a client that may see every namespace:
-// names of Services of all of them are in it. Objects, if there are any, go with it.
-func (s *Server) proxies(which, objects func() any) http.HandlerFunc {
+// names of Services of all of them are in it.
+func (s *Server) proxies(which func() map[string]any) http.HandlerFunc {
 	return s.refusing(func(w http.ResponseWriter, r *http.Request) *refusal {
 		if which == nil {
 			return refuse(http.StatusNotFound, "NotFound", "xDS is not served here; set XDS_ADDRESS")
@@ -27,10 +27,8 @@ func (s *Server) proxies(which, objects func() any) http.HandlerFunc {
 		defer s.lists.leave(identity.name())
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.opts.Take))
 		w.Header().Set("Content-Type", "application/json")
-		answer := map[string]any{"apiVersion": "v1", "streams": which()}
-		if objects != nil {
-			answer["objects"] = objects()
-		}
+		answer := which()
+		answer["apiVersion"] = "v1"
 		_ = json.NewEncoder(w).Encode(answer) // a client that left misses nothing
 		return nil
 	})

@@ -8,12 +8,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
 )
 
+func aStream() map[string]any { return map[string]any{"streams": []string{"a stream"}} }
+
 func TestContract70OnlyAClientOfEveryNamespaceSeesWhatClientsOfXDSWereSent(t *testing.T) {
 	s := startWith(t, newCluster(t, "shop"), `
 identities:
 - {name: shop/haproxy, namespaces: [shop]}
 - {name: infra/all, namespaces: ["*"]}
-`, stream.Options{Proxies: func() any { return []string{"a stream"} }, Following: func() any { return []string{"a stream"} }})
+`, stream.Options{Proxies: aStream, Fleets: aStream})
 	for uri, want := range map[string]struct {
 		code int
 		text string

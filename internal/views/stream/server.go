@@ -29,13 +29,12 @@ type Options struct {
 	Stale func(time.Time) (time.Time, error)
 	// MostClients bounds the streams, MostOfOne those of one identity.
 	MostClients, MostOfOne int
-	// Proxies are the clients of xDS and what they were sent, as they are encoded to
+	// Proxies are the clients of xDS and what they were sent, as fields that are encoded to
 	// JSON; nil where xDS is not served.
-	Proxies func() any
-	// Following says in short how far the proxies of fleets follow; nil as Proxies.
-	Following func() any
-	// Objects say what becomes of the objects of fleets; nil as Proxies.
-	Objects func() any
+	Proxies func() map[string]any
+	// Fleets say in short how far the proxies of fleets follow, and what becomes of their
+	// objects; nil as Proxies.
+	Fleets func() map[string]any
 	// Take is how long a client may take nothing; 20 s by default.
 	Take   time.Duration
 	Logger *slog.Logger
@@ -76,10 +75,6 @@ type Server struct {
 // New checks the options. It does not listen yet.
 func New(opts Options) (*Server, error) {
 	switch {
-	case opts.Cache == nil || opts.Stale == nil || opts.Logger == nil:
-		return nil, errors.New("viewserver: a cache, its state and a log are needed")
-	case opts.MostClients <= 0 || opts.MostOfOne <= 0:
-		return nil, errors.New("viewserver: bounds for clients are needed")
 	case opts.Identities == nil && !opts.Address.Addr().IsLoopback():
 		return nil, errors.New("viewserver: without a list of identities only a loopback address may be served")
 	case opts.Identities != nil && !opts.TLS.on() && !opts.Address.Addr().IsLoopback():
@@ -178,8 +173,8 @@ type connectionKey struct{}
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v1/views", s.refusing(s.views))
-	mux.HandleFunc("GET /api/v1/xds", s.proxies(s.opts.Proxies, nil))
-	mux.HandleFunc("GET /api/v1/fleets", s.proxies(s.opts.Following, s.opts.Objects))
+	mux.HandleFunc("GET /api/v1/xds", s.proxies(s.opts.Proxies))
+	mux.HandleFunc("GET /api/v1/fleets", s.proxies(s.opts.Fleets))
 	mux.HandleFunc("GET /{$}", s.refusing(s.page))
 	mux.HandleFunc("GET /style.css", style)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -105,8 +105,7 @@ func (s *Server) reader(ctx context.Context, asked request, identity *Identity) 
 	if asked.token != "" && identity.seal(token) != asked.token {
 		return nil, cache.ErrExpired
 	}
-	timer := time.NewTimer(catchUp)
-	defer timer.Stop()
+	late := time.After(catchUp)
 	for {
 		moved := s.opts.Cache.Moved()
 		reader, err := s.opts.Cache.Read(asked.selection(identity), token)
@@ -118,7 +117,7 @@ func (s *Server) reader(ctx context.Context, asked request, identity *Identity) 
 		}
 		select {
 		case <-moved:
-		case <-timer.C:
+		case <-late:
 			return nil, err
 		case <-s.stopping:
 			return nil, err

@@ -56,7 +56,7 @@ func (t TLS) read() (*tls.Config, error) {
 	if t.ClientCAFile == "" {
 		return config, nil
 	}
-	if config.ClientCAs, _, err = readAuthority(t.ClientCAFile); err != nil {
+	if config.ClientCAs, err = readAuthority(t.ClientCAFile); err != nil {
 		return nil, err
 	}
 	// A client may show a token instead; one that shows neither sees nothing.
