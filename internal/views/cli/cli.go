@@ -17,6 +17,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/watch"
 )
 
@@ -45,7 +46,9 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	}
 	errors.As(err, &own)
 	if own.Err != nil {
-		fmt.Fprintln(p.Stderr, "endpoint-views: "+strings.TrimSpace(err.Error()))
+		for line := range strings.SplitSeq("endpoint-views: "+strings.TrimSpace(err.Error()), "\n") {
+			fmt.Fprintln(p.Stderr, transport.Printable(line))
+		}
 	}
 	return own.Code
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
@@ -168,6 +169,32 @@ func TestAWatchThatCannotBeginOrIsRefusedEndsAndSaysWhy(t *testing.T) {
 		code, _, stderr := carryOut(t, nil, append([]string{"get", "-w"}, strings.Fields(args)...)...)
 		if code != 4 || !strings.Contains(stderr, want) || strings.Contains(stderr, "asking again") {
 			t.Errorf("%s: got %d %s, want 4 and %q at once", args, code, stderr, want)
+		}
+	}
+}
+
+// TestContract189WhatAServerSaysMovesNoCursor: its messages come from elsewhere, in a list and
+// in a stream, at the beginning and later.
+func TestContract189WhatAServerSaysMovesNoCursor(t *testing.T) {
+	const quoted = `"\u001b]0;owned\u0007\u001b[2J"`
+	var streams atomic.Int32
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Query().Get("watch") == "":
+			fmt.Fprintf(w, `{"metadata":{"annotations":{"endpoints.ablmnzde.github.io/stale-since":%s}},"items":[]}`, quoted)
+		case streams.Add(1) == 1:
+			fmt.Fprintln(w, `{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"7.7","annotations":{"k8s.io/initial-events-end":"true"}}}}`)
+			fmt.Fprintf(w, `{"type":"ERROR","object":{"kind":"Status","code":500,"message":%s}}`+"\n", quoted)
+		default:
+			w.WriteHeader(http.StatusForbidden)
+			fmt.Fprintf(w, `{"kind":"Status","code":403,"message":%s}`, quoted)
+		}
+	}))
+	t.Cleanup(server.Close)
+	for args, want := range map[string]string{"": "last state", "-w": "asking again"} {
+		code, _, stderr := carryOut(t, nil, append([]string{"get", "--server", server.URL}, strings.Fields(args)...)...)
+		if code == 0 || !strings.Contains(stderr, want) || !strings.Contains(stderr, "owned") || strings.ContainsAny(stderr, "\x1b\x07") {
+			t.Errorf("%s: got %d %q, want %q, and nothing that a terminal obeys", args, code, stderr, want)
 		}
 	}
 }

@@ -121,7 +121,7 @@ func (r *remote) list(ctx context.Context) ([]json.RawMessage, error) {
 	err := r.ask(ctx, "/api/v1/views?"+query.Encode(), &answer)
 	// What is shown may be out of date.
 	if since := answer.Metadata.Annotations[views.AnnotationStaleSince]; err == nil && since != "" {
-		fmt.Fprintf(r.Stderr, "The server has had no event from its API server since %s: this is the last state.\n", since)
+		fmt.Fprintf(r.Stderr, "The server has had no event from its API server since %s: this is the last state.\n", transport.Printable(since))
 	}
 	return answer.Items, err
 }

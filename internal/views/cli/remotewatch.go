@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
@@ -26,7 +27,7 @@ func (r *remote) watch(ctx context.Context, take func(views.EventType, []byte) e
 				cancel(err)
 				return
 			}
-			fmt.Fprintf(r.Stderr, "The stream ended, asking again: %v\n", err)
+			fmt.Fprintln(r.Stderr, transport.Printable(fmt.Sprintf("The stream ended, asking again: %v", err)))
 		},
 	}
 	if !r.all {
