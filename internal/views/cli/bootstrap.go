@@ -137,12 +137,9 @@ func addCertificates(files map[string][]byte, certificates map[string]string, ou
 // fill reads the addresses.
 func (b *bootstrapping) fill() error {
 	host, text, err := net.SplitHostPort(b.server)
-	if err != nil {
-		return fmt.Errorf("--server=%s is no HOST:PORT; write for example endpoint-views.infra:18000", b.server)
-	}
-	number, err := strconv.ParseUint(text, 10, 16)
-	if err != nil {
-		return fmt.Errorf("--server=%s has no number of a port; write for example endpoint-views.infra:18000", b.server)
+	number, noNumber := strconv.ParseUint(text, 10, 16)
+	if err != nil || noNumber != nil {
+		return fmt.Errorf("--server=%s is no HOST:PORT with the number of a port; write for example endpoint-views.infra:18000", b.server)
 	}
 	if b.of.Admin, err = netip.ParseAddrPort(b.admin); err != nil {
 		return fmt.Errorf("--admin=%s is no IP address with a port; write for example 127.0.0.1:9901", b.admin)

@@ -61,17 +61,14 @@ func (w wantedCertificates) options() (certificates.SecretOptions, error) {
 	if len(w.names) == 0 {
 		return o, errors.New("--server-name is needed; write for example endpoint-views.infra.svc")
 	}
-	for flag, one := range map[string]struct {
-		text string
-		into *types.NamespacedName
-	}{"authority": {w.authority, &o.Authority}, "server": {w.server, &o.Server}, "token": {w.token, &o.Token}} {
-		if flag == "token" && one.text == "" {
-			continue
-		}
-		var err error
-		if *one.into, err = objectName("--"+flag, one.text); err != nil {
-			return o, err
-		}
+	var mistakes [3]error
+	o.Authority, mistakes[0] = objectName("--authority", w.authority)
+	o.Server, mistakes[1] = objectName("--server", w.server)
+	if w.token != "" {
+		o.Token, mistakes[2] = objectName("--token", w.token)
+	}
+	if err := errors.Join(mistakes[:]...); err != nil {
+		return o, err
 	}
 	for _, text := range w.fleets {
 		name, secret, named := strings.Cut(text, "=")

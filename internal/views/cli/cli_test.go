@@ -28,7 +28,7 @@ func TestAWrongCommandLineSaysWhatToWrite(t *testing.T) {
 		"gte":                         `unknown command "gte" for "endpoint-views"; did you mean get?`,
 		"bogus":                       "`endpoint-views --help` lists the commands",
 		"get a b":                     "give one, or none",
-		"get -o text":                 "write wide, json, yaml or name",
+		"get -o xml":                  "has to be text, wide, json, yaml or name",
 		"get --server endpoint-views": "https://endpoint-views:8443",
 		"get --server http://x:1 --token-file /nowhere":                "a token is not sent without TLS",
 		"get --server https://x:1 --ca /nowhere":                       "read --ca",

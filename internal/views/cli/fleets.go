@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
@@ -34,15 +33,11 @@ func (p Program) fleets(c settings.Views, s *serving) (*xds.Fleets, error) {
 	return fleets, nil
 }
 
-// sight says why the API server tells nothing of fleets: because it does not have the kind,
-// or because of something else; nil where it does, and where it is not asked.
-func (s *serving) sight() (lacks, fails error) {
+// sight says why the API server tells nothing of fleets; nil where it does, and where it is
+// not asked.
+func (s *serving) sight() error {
 	if s.objects == nil {
-		return nil, nil
+		return nil
 	}
-	err := s.objects.Problem()
-	if errors.Is(err, watch.ErrNoKind) {
-		return err, nil
-	}
-	return nil, err
+	return s.objects.Problem()
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ type asking struct {
 	namespace                   string
 	all, watch, gather, ready   bool
 	service                     string
-	form                        string
+	form                        commandline.Format
 	timeout                     time.Duration
 	server                      string
 	tokenFile, certificate, key string
@@ -68,7 +67,7 @@ func (p Program) getCommand() *cobra.Command {
 	flags.BoolVarP(&a.watch, "watch", "w", false, "go on and show every change")
 	flags.BoolVar(&a.gather, "gather", false, "one line for each port of each Service")
 	flags.BoolVar(&a.ready, "ready", false, "only endpoints that may be sent new connections")
-	flags.StringVarP(&a.form, "output", "o", "", "form of the output: wide, json, yaml or name")
+	commandline.ChooseOutput(cmd, &a.form, commandline.Text, commandline.Wide, commandline.JSON, commandline.YAML, formName)
 	flags.DurationVar(&a.timeout, "timeout", 30*time.Second, "give up after this time without an answer")
 	a.serverFlags(flags)
 	return cmd
@@ -85,9 +84,6 @@ func (a *asking) serverFlags(flags *pflag.FlagSet) {
 
 // get shows a list, or everything that comes.
 func (a *asking) get(ctx context.Context) error {
-	if forms := []string{"", "wide", "json", "yaml", "name"}; !slices.Contains(forms, a.form) {
-		return fmt.Errorf("--output=%q is not known; write wide, json, yaml or name", a.form)
-	}
 	c, err := a.load()
 	if err != nil {
 		return err
@@ -127,8 +123,7 @@ func (a *asking) locally(ctx context.Context, c settings.Views) error {
 
 // await waits for the first join.
 func (a *asking) await(ctx context.Context, views *cache.Cache, trouble func() error) error {
-	timer := time.NewTimer(a.timeout)
-	defer timer.Stop()
+	late := time.After(a.timeout)
 	for {
 		moved := views.Moved()
 		if views.Synced() {
@@ -136,7 +131,7 @@ func (a *asking) await(ctx context.Context, views *cache.Cache, trouble func() e
 		}
 		select {
 		case <-moved:
-		case <-timer.C:
+		case <-late:
 			return commandline.Exit(exitFailed, errors.Join(fmt.Errorf("the API server has not sent everything within %v; give it more time by --timeout", a.timeout), trouble()))
 		case <-ctx.Done():
 			return commandline.Exit(exitFailed, errors.Join(errors.New("stopped by a signal before it was done"), trouble()))
@@ -171,7 +166,7 @@ func (a *asking) show(ctx context.Context, from feed) error {
 		return err
 	}
 	if len(objects) == 0 {
-		if a.form == "" || a.form == "wide" {
+		if a.form == commandline.Text || a.form == commandline.Wide {
 			fmt.Fprintf(a.Stderr, "No endpoints %s. A Service is shown that has the annotation %s: \"true\" (VIEWS_ANNOTATION).\n", a.where("in", a.all), settings.OwnAnnotation)
 		}
 		return commandline.Exit(exitNothing, nil)

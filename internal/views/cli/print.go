@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -15,9 +14,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/yaml"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
+
+// formName is the names alone.
+const formName commandline.Format = "name"
 
 // mostAddresses is how many addresses of a port are shown where not all are wanted.
 const mostAddresses = 3
@@ -25,11 +28,10 @@ const mostAddresses = 3
 // printer writes objects in the form asked for.
 type printer struct {
 	out                       io.Writer
-	form                      string
+	form                      commandline.Format
 	gather, namespaced, watch bool
 
-	table  *tabwriter.Writer
-	headed bool
+	table *tabwriter.Writer
 	// widths are those of the columns of a watch. Its rows come one at a time, so columns
 	// cannot wait for each other; they only grow.
 	widths []int
@@ -49,9 +51,12 @@ type object struct {
 
 // list prints a list.
 func (p *printer) list(objects []json.RawMessage) error {
-	switch p.form {
-	case "json", "yaml":
-		return p.document(objects)
+	if p.form == commandline.JSON || p.form == commandline.YAML {
+		kind := views.KindEndpointView
+		if p.gather {
+			kind = views.KindServicePortView
+		}
+		return p.form.Print(p.out, map[string]any{"apiVersion": views.APIVersion, "kind": kind + "List", "items": objects}, "")
 	}
 	for _, one := range objects {
 		if err := p.line("", one); err != nil {
@@ -69,30 +74,13 @@ func (p *printer) flush() error {
 	return p.table.Flush()
 }
 
-// document prints a list as one document.
-func (p *printer) document(objects []json.RawMessage) error {
-	kind := views.KindEndpointView
-	if p.gather {
-		kind = views.KindServicePortView
-	}
-	text, err := json.MarshalIndent(map[string]any{"apiVersion": views.APIVersion, "kind": kind + "List", "items": objects}, "", "  ")
-	if err == nil && p.form == "yaml" {
-		text, err = yaml.JSONToYAML(text)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = p.out.Write(append(bytes.TrimRight(text, "\n"), '\n'))
-	return err
-}
-
 // event prints one event of a watch.
 func (p *printer) event(kind views.EventType, one []byte) error {
 	switch p.form {
-	case "json":
+	case commandline.JSON:
 		_, err := fmt.Fprintf(p.out, `{"type":%q,"object":%s}`+"\n", kind, one)
 		return err
-	case "yaml":
+	case commandline.YAML:
 		text, err := yaml.JSONToYAML(fmt.Appendf(nil, `{"type":%q,"object":%s}`, kind, one))
 		if err == nil {
 			_, err = fmt.Fprintf(p.out, "---\n%s", text)
@@ -111,16 +99,13 @@ func (p *printer) line(kind views.EventType, one []byte) error {
 	if err := json.Unmarshal(one, &o); err != nil {
 		return fmt.Errorf("read a view: %w", err)
 	}
-	if p.form == "name" {
+	if p.form == formName {
 		name := strings.ToLower(o.Kind) + "/" + o.Metadata.Name
 		if p.watch {
 			name = string(kind) + " " + name
 		}
 		_, err := fmt.Fprintln(p.out, name)
 		return err
-	}
-	if p.table == nil {
-		p.table = tabwriter.NewWriter(p.out, 0, 0, 3, ' ', 0)
 	}
 	columns := p.columns(o)
 	names, cells := make([]string, len(columns)), make([]string, len(columns))
@@ -132,8 +117,8 @@ func (p *printer) line(kind views.EventType, one []byte) error {
 		p.widen(cells)
 		p.widen(names)
 	}
-	if !p.headed {
-		p.headed = true
+	if p.table == nil {
+		p.table = tabwriter.NewWriter(p.out, 0, 0, 3, ' ', 0)
 		fmt.Fprintln(p.table, strings.Join(names, "\t"))
 	}
 	_, err := fmt.Fprintln(p.table, strings.Join(cells, "\t"))
@@ -170,7 +155,7 @@ func (p *printer) columns(o object) [][2]string {
 		return append(columns, p.gathered(s.Endpoints)...)
 	}
 	columns = append(columns, [2]string{"ADDRESS", s.Address}, [2]string{"TARGETPORT", strconv.Itoa(int(s.TargetPort))}, [2]string{"STATE", string(s.State)}, [2]string{"SINCE", age(s.Since)})
-	if p.form != "wide" {
+	if p.form != commandline.Wide {
 		return columns
 	}
 	target := ""
@@ -191,7 +176,7 @@ func (p *printer) gathered(endpoints []views.Endpoint) [][2]string {
 			addresses = append(addresses, e.Address+":"+strconv.Itoa(int(e.TargetPort)))
 		}
 	}
-	if more := len(addresses) - mostAddresses; more > 0 && p.form != "wide" {
+	if more := len(addresses) - mostAddresses; more > 0 && p.form != commandline.Wide {
 		addresses = append(addresses[:mostAddresses], fmt.Sprintf("+ %d more", more))
 	}
 	return [][2]string{{"READY", fmt.Sprintf("%d/%d", ready, len(endpoints))}, {"ENDPOINTS", strings.Join(addresses, ",")}}

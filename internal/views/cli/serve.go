@@ -170,7 +170,7 @@ func (s *serving) run(ctx context.Context) error {
 func (s *serving) tell(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	var synced, stale, identities, fleets, missing, silent bool
+	var synced, stale, identities, fleets, silent bool
 	var crowded []string
 	for {
 		select {
@@ -186,9 +186,7 @@ func (s *serving) tell(ctx context.Context) {
 			crowded = tellCrowded(s.log, crowded, s.source.Cache().Crowded())
 			s.turn(&identities, s.identities(), "the new list of identities has a mistake, the last good one stays in effect", "the list of identities is in effect")
 			s.turn(&fleets, s.fleets(), "the new list of fleets has a mistake, the last good one stays in effect", "the list of fleets is in effect")
-			lacks, fails := s.sight()
-			s.turn(&missing, lacks, "no fleets from the API server, fleets that are known stay", "")
-			s.turn(&silent, fails, "the API server does not answer about fleets, the last state is kept", "the API server answers about fleets again")
+			s.turn(&silent, s.sight(), "the API server tells nothing of fleets, the last state is kept", "the API server tells of fleets")
 		}
 	}
 }
@@ -208,14 +206,13 @@ func tellCrowded(log *slog.Logger, before, now []string) []string {
 	return now
 }
 
-// turn notes whether something is wrong, and logs it where that is news. Nothing is said of
-// the end where there are no words for it.
+// turn notes whether something is wrong, and logs it where that is news.
 func (s *serving) turn(wrong *bool, err error, begins, ends string) {
 	was := *wrong
 	switch *wrong = err != nil; {
 	case *wrong && !was:
 		s.log.Warn(begins, "error", err) //nolint:sloglint // each caller gives a constant
-	case was && !*wrong && ends != "":
+	case was && !*wrong:
 		s.log.Info(ends) //nolint:sloglint // see above
 	}
 }

@@ -42,8 +42,8 @@ func (s *serving) opens() error {
 	if s.xds == nil || s.listening.Load() {
 		return nil
 	}
-	if s.objects != nil && s.objects.Problem() != nil {
-		return fmt.Errorf("xDS does not listen yet: %w", s.objects.Problem())
+	if err := s.sight(); err != nil {
+		return fmt.Errorf("xDS does not listen yet: %w", err)
 	}
 	return errors.New("xDS does not listen yet")
 }
