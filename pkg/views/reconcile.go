@@ -54,13 +54,11 @@ func (c *Client) Run(ctx context.Context, reconciler Reconciler) error {
 			d.done(port, failed)
 			continue
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 		case <-d.wake:
-		case <-timer.C:
+		case <-time.After(wait):
 		}
-		timer.Stop()
 	}
 	watching.Wait()
 	if errors.Is(err, context.Canceled) {

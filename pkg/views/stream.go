@@ -72,6 +72,3 @@ func isStatus(err error, codes ...int) bool {
 
 // tooOld reports whether the server cannot go on from the token.
 func tooOld(err error) bool { return isStatus(err, http.StatusGone, http.StatusBadRequest) }
-
-// behind reports whether the server has not seen what the token says.
-func behind(err error) bool { return isStatus(err, http.StatusServiceUnavailable) }

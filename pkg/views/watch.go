@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"reflect"
 	"slices"
@@ -109,12 +110,10 @@ func watch[T object[T]](ctx context.Context, c *Client, query url.Values, handle
 		if tooOld(err) && w.resumed {
 			continue // everything is asked for at once
 		}
-		timer := time.NewTimer(pause/2 + rand.N(pause/2))
 		select {
 		case <-ctx.Done():
-		case <-timer.C:
+		case <-time.After(pause/2 + rand.N(pause/2)):
 		}
-		timer.Stop()
 	}
 }
 
@@ -152,7 +151,7 @@ func (w *watching[T]) once(ctx context.Context, server string) error {
 	switch {
 	case tooOld(err):
 		w.token = ""
-	case behind(err):
+	case isStatus(err, http.StatusServiceUnavailable): // it has not seen what the token says
 		if w.behind++; w.behind == mostBehind {
 			w.token, w.behind = "", 0
 		}

@@ -26,9 +26,13 @@ func (o object) refuse() object {
 	return o
 }
 
-// put takes over an object, as far as there is room for it. What is in effect stays, so it
+// set takes over an object, as far as there is room for it. What is in effect stays, so it
 // counts while a newer version is not.
-func (c *scope) put(o object) {
+func (c *scope) set(o object) {
+	if o.own {
+		c.remove(o)
+		return
+	}
 	before := c.all[o.name].size
 	if o.Problem != nil {
 		o.size = max(o.size, before)

@@ -53,10 +53,6 @@ type scope struct {
 	problem error
 }
 
-func newScope(s *Envoys, namespace string) *scope {
-	return &scope{source: s, namespace: namespace, used: make(map[string]int), named: make(map[string]int)}
-}
-
 // ErrNoKind says that the API server does not have the kind.
 var ErrNoKind = errors.New("the API server has no kind Envoy of " + v1alpha1.GroupName + "; install its definition, or set XDS_WATCH_FLEETS=false")
 
@@ -67,11 +63,8 @@ func NewEnvoys(options EnvoyOptions) (*Envoys, error) {
 		return nil, fmt.Errorf("watch Envoys: %w", err)
 	}
 	s := &Envoys{client: client, fleets: options.Fleets}
-	for _, namespace := range slices.Compact(slices.Sorted(slices.Values(options.Namespaces))) {
-		s.scopes = append(s.scopes, newScope(s, namespace))
-	}
-	if len(s.scopes) == 0 {
-		s.scopes = []*scope{newScope(s, "")}
+	for _, namespace := range scopesOf(options.Namespaces) {
+		s.scopes = append(s.scopes, &scope{source: s, namespace: namespace, used: make(map[string]int), named: make(map[string]int)})
 	}
 	return s, nil
 }
@@ -197,15 +190,6 @@ func read(e *v1alpha1.Envoy) (object, error) {
 	}
 	o.size += o.Traffic.Size()
 	return o, nil
-}
-
-// set takes over an object.
-func (c *scope) set(o object) {
-	if o.own {
-		c.remove(o)
-	} else {
-		c.put(o)
-	}
 }
 
 // replace takes over a complete list.

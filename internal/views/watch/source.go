@@ -69,15 +69,20 @@ func New(options Options) (*Watcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch Services and EndpointSlices: %w", err)
 	}
-	s := &Watcher{client: client, scopes: slices.Compact(slices.Sorted(slices.Values(options.Namespaces))), selected: options.Selected, requests: requests{count: make(map[request]uint64)}, asked: make(chan struct{}, 1)}
-	if len(s.scopes) == 0 {
-		s.scopes = []string{""}
-	}
+	s := &Watcher{client: client, scopes: scopesOf(options.Namespaces), selected: options.Selected, requests: requests{count: make(map[request]uint64)}, asked: make(chan struct{}, 1)}
 	s.cache = cache.New(len(s.scopes))
 	for i := range s.scopes {
 		s.watches = append(s.watches, s.newWatch(i, cache.Services), s.newWatch(i, cache.Slices))
 	}
 	return s, nil
+}
+
+// scopesOf are the namespaces to watch, each once; one empty name for all.
+func scopesOf(namespaces []string) []string {
+	if len(namespaces) == 0 {
+		return []string{metav1.NamespaceAll}
+	}
+	return slices.Compact(slices.Sorted(slices.Values(namespaces)))
 }
 
 // Cache is what the source fills.
