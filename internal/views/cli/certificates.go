@@ -28,17 +28,13 @@ func (p Program) certificatesCommand() *cobra.Command {
 			"and the Envoys read a renewed one without a restart. A new authority is trusted for a day\n" +
 			"before it signs.",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: p.configured(func(ctx context.Context, c settings.Views) error {
 			o, err := wanted.options()
 			if err != nil {
 				return err
 			}
-			c, err := p.load()
-			if err != nil {
-				return err
-			}
-			return p.certificates(cmd.Context(), c, o)
-		},
+			return p.certificates(ctx, c, o)
+		}),
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&wanted.authority, "authority", "", "NAMESPACE/NAME of the Secret with the authority and its key; needed")
@@ -99,7 +95,7 @@ func objectName(flag, text string) (types.NamespacedName, error) {
 func (p Program) certificates(ctx context.Context, c settings.Views, o certificates.SecretOptions) error {
 	client, err := kube.New(kube.Options{Way: p.way(c, false), UserAgent: "endpoint-views-certificates/" + p.Version})
 	if err != nil {
-		return commandline.Exit(exitUsage, err)
+		return err
 	}
 	defer client.Close()
 	log := p.logger(c.Log, nil)

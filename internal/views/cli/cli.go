@@ -33,7 +33,7 @@ const (
 )
 
 // Run carries out the command line until it is done or ctx ends, and returns the exit
-// status.
+// status. An error without one is about the command line or the configuration.
 func (p Program) Run(ctx context.Context, args []string) int {
 	root := p.command() //nolint:contextcheck // commands get theirs from cobra when they run
 	root.SetArgs(args)
@@ -76,11 +76,7 @@ func (p Program) command() *cobra.Command {
 
 // load reads the configuration; every mistake in it is reported.
 func (p Program) load() (settings.Views, error) {
-	c, err := settings.LoadViews(p.Environ)
-	if err != nil {
-		return c, commandline.Exit(exitUsage, err)
-	}
-	return c, nil
+	return settings.LoadViews(p.Environ)
 }
 
 // configured is a command that needs the configuration.
@@ -96,14 +92,10 @@ func (p Program) configured(run func(context.Context, settings.Views) error) fun
 
 // source makes the watch of the API server.
 func (p Program) source(c settings.Views, way kube.Way, namespaces []string) (*watch.Watcher, error) {
-	source, err := watch.New(watch.Options{
+	return watch.New(watch.Options{
 		Way: way, UserAgent: "endpoint-views/" + p.Version, Namespaces: namespaces, Annotation: c.Cluster.Annotation,
 		Selected: func(service *corev1.Service) bool { return c.Cluster.Selects(service.Annotations) },
 	})
-	if err != nil {
-		return nil, commandline.Exit(exitUsage, err)
-	}
-	return source, nil
 }
 
 // way is the access to the API server. A person's is that of kubectl.

@@ -75,7 +75,7 @@ func (a *asking) explainAddress(ctx context.Context, text string) error {
 func (a *asking) explain(ctx context.Context, c settings.Views, address netip.Addr) error {
 	client, err := kube.Open(kube.Options{Way: a.way(c, true), UserAgent: "endpoint-views/" + a.Version})
 	if err != nil {
-		return commandline.Exit(exitUsage, err)
+		return err
 	}
 	defer client.Close()
 	services, slices := &corev1.ServiceList{}, &discoveryv1.EndpointSliceList{}

@@ -20,7 +20,7 @@ func (a *asking) explainClient(ctx context.Context, name string) error {
 	a.all = true
 	from, err := newRemote(a)
 	if err != nil {
-		return commandline.Exit(exitUsage, err)
+		return err
 	}
 	var answer struct {
 		Streams []xds.Stream `json:"streams"`

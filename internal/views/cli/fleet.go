@@ -33,11 +33,11 @@ func (p Program) fleetCommand() *cobra.Command {
 
 func (p Program) fleet(ctx context.Context, c settings.Views) error {
 	if err := c.CheckFleet(); err != nil {
-		return commandline.Exit(exitUsage, err)
+		return err
 	}
 	access, hide, err := kube.Access{Kubeconfig: c.Cluster.Kubeconfig, InCluster: true, Setting: "KUBECONFIG"}.ForLibrary()
 	if err != nil {
-		return commandline.Exit(exitUsage, err)
+		return err
 	}
 	log := p.logger(c.Log, hide)
 	access.UserAgent = "endpoint-views-fleet/" + p.Version
@@ -54,7 +54,7 @@ func (p Program) fleet(ctx context.Context, c settings.Views) error {
 	if c.Fleet.ServeURL != "" {
 		asked, err := fleet.NewStreams(fleet.StreamsOptions{Address: c.Fleet.ServeURL, AuthorityFile: c.Fleet.ServeCA, TokenFile: c.Fleet.ServeToken})
 		if err != nil {
-			return commandline.Exit(exitUsage, err)
+			return err
 		}
 		options.Streams = asked
 	}

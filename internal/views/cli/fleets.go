@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/watch"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
@@ -16,7 +15,7 @@ func (p Program) fleets(c settings.Views, s *serving) (*xds.Fleets, error) {
 	if c.XDS.Fleets != "" {
 		var err error
 		if fleets, err = xds.ReadFleets(c.XDS.Fleets); err != nil {
-			return nil, commandline.Exit(exitUsage, fmt.Errorf("XDS_FLEETS_FILE: %w", err))
+			return nil, fmt.Errorf("XDS_FLEETS_FILE: %w", err)
 		}
 	}
 	if !c.XDS.Watch {
@@ -27,10 +26,7 @@ func (p Program) fleets(c settings.Views, s *serving) (*xds.Fleets, error) {
 	s.objects, err = watch.NewEnvoys(watch.EnvoyOptions{
 		Way: p.way(c, false), UserAgent: "endpoint-views/" + p.Version, Namespaces: c.Cluster.Namespaces, Fleets: fleets,
 	})
-	if err != nil {
-		return nil, commandline.Exit(exitUsage, err)
-	}
-	return fleets, nil
+	return fleets, err
 }
 
 // sight says why the API server tells nothing of fleets; nil where it does, and where it is

@@ -91,7 +91,7 @@ func (a *asking) get(ctx context.Context) error {
 	if a.server != "" {
 		from, err := newRemote(a)
 		if err != nil {
-			return commandline.Exit(exitUsage, err)
+			return err
 		}
 		return a.show(ctx, from)
 	}

@@ -37,16 +37,10 @@ type MetricsOptions struct {
 const mostScrapes = 8
 
 // MetricsHandler answers scrapes.
-func MetricsHandler(opts MetricsOptions) (http.Handler, error) {
+func MetricsHandler(opts MetricsOptions) http.Handler {
 	registry := prometheus.NewRegistry()
-	for _, c := range []prometheus.Collector{
-		&collector{opts}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
-	} {
-		if err := registry.Register(c); err != nil {
-			return nil, err
-		}
-	}
-	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: mostScrapes}), nil
+	registry.MustRegister(&collector{opts}, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{EnableOpenMetrics: true, MaxRequestsInFlight: mostScrapes})
 }
 
 type collector struct{ MetricsOptions }

@@ -47,13 +47,10 @@ func TestTheReferenceListsWhatIsServed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	handler, err := cli.MetricsHandler(cli.MetricsOptions{Version: "v1", Cache: views, Server: server, Stale: current, Identities: func() error { return nil },
+	handler := cli.MetricsHandler(cli.MetricsOptions{Version: "v1", Cache: views, Server: server, Stale: current, Identities: func() error { return nil },
 		XDS:   func() xds.Stats { return served.Stats() },
 		Known: func() time.Time { return time.Now().Add(-time.Second) }, Requests: func(count func(verb, code string, requests uint64)) { count("watch", "200", 3) },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	answer := httptest.NewRecorder()
 	handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
 	text, err := io.ReadAll(answer.Body)

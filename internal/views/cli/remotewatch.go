@@ -38,7 +38,7 @@ func (r *remote) watch(ctx context.Context, take func(views.EventType, []byte) e
 	}
 	client, err := views.New(options)
 	if err != nil {
-		return commandline.Exit(exitUsage, err)
+		return err
 	}
 	late := time.AfterFunc(r.timeout, func() {
 		if !complete.Load() {

@@ -60,7 +60,7 @@ func (p Program) serve(ctx context.Context, c settings.Views) error {
 		s.log.Warn("environment variable without effect", "variable", warning.Variable, "message", warning.Rule, "remedy", warning.Remedy)
 	}
 	if err := s.listen(ctx, c); err != nil {
-		return commandline.Exit(exitUsage, err)
+		return err
 	}
 	s.log.Info("starting", "version", p.Version, "views_address", s.server.Address().String(), "metrics_address", s.metrics.Addr().String())
 	defer s.log.Info("stopped")
@@ -77,7 +77,7 @@ func (p Program) build(c settings.Views) (*serving, error) {
 	var identities *stream.Identities
 	if c.Stream.Identities != "" {
 		if identities, err = stream.ReadIdentities(c.Stream.Identities); err != nil {
-			return nil, commandline.Exit(exitUsage, fmt.Errorf("VIEWS_IDENTITIES_FILE: %w", err))
+			return nil, fmt.Errorf("VIEWS_IDENTITIES_FILE: %w", err)
 		}
 	}
 	s.identities = identities.Problem
@@ -89,16 +89,17 @@ func (p Program) build(c settings.Views) (*serving, error) {
 		options.Proxies, options.Fleets = s.proxies, s.followed
 	}
 	if s.server, err = stream.New(options); err != nil {
-		return nil, commandline.Exit(exitUsage, err)
+		return nil, err
 	}
 	if err := p.buildXDS(s, c, identities); err != nil {
 		return nil, err
 	}
-	return s, s.buildHealth(p.Version)
+	s.buildHealth(p.Version)
+	return s, nil
 }
 
 // buildHealth makes the server of health and metrics.
-func (s *serving) buildHealth(version string) error {
+func (s *serving) buildHealth(version string) {
 	options := MetricsOptions{
 		Version: version, Cache: s.source.Cache(), Server: s.server, Stale: s.source.Stale, Identities: s.identities,
 		Known: s.source.Known, Requests: s.source.Requests,
@@ -106,16 +107,11 @@ func (s *serving) buildHealth(version string) error {
 	if s.xds != nil {
 		options.XDS = s.xds.Stats
 	}
-	scrape, err := MetricsHandler(options)
-	if err != nil {
-		return err
-	}
 	s.health = &http.Server{
-		Handler:           stream.Health(s.source.Cache(), s.source.Trouble, s.opens, scrape),
+		Handler:           stream.Health(s.source.Cache(), s.source.Trouble, s.opens, MetricsHandler(options)),
 		ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 15 * time.Second, IdleTimeout: time.Minute,
 		MaxHeaderBytes: 16 << 10, ConnState: transport.NewRoom(64, 0, 0).Note, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-	return nil
 }
 
 // listen takes both addresses.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
@@ -31,10 +30,8 @@ func (p Program) buildXDS(s *serving, c settings.Views, identities *stream.Ident
 		return err
 	}
 	options.Fleets, s.fleets = fleets, fleets.Problem
-	if s.xds, err = xds.New(options); err != nil {
-		return commandline.Exit(exitUsage, err)
-	}
-	return nil
+	s.xds, err = xds.New(options)
+	return err
 }
 
 // opens says which listener is not open yet. That of xDS opens after the first join.

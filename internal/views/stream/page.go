@@ -32,7 +32,7 @@ var styleSheet []byte
 var pageSource string
 
 // pageTemplate escapes what it is filled with by where it stands.
-var pageTemplate = template.Must(template.New("page").Parse(pageSource))
+var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{"hostPort": net.JoinHostPort}).Parse(pageSource))
 
 // style answers with the style sheet of the page.
 func style(w http.ResponseWriter, _ *http.Request) {
@@ -123,16 +123,12 @@ type pageData struct {
 
 // row is one port of one Service.
 type row struct {
-	Namespace, Service, Port     string
-	Ready, Draining, Down, Total int
-	Endpoints                    []endpointLine
-	// Left is how many endpoints are not shown.
-	Left int
-}
+	views.ServicePortView
 
-// endpointLine is one endpoint.
-type endpointLine struct {
-	Address, State, Since, Zone, Node, Target string
+	Ready, Draining, Down int
+	// Endpoints are those that are shown, Left is how many are not.
+	Endpoints []views.Endpoint
+	Left      int
 }
 
 // overview is a page of the ports, those without a ready endpoint first.
@@ -178,15 +174,10 @@ func (v *pageData) link(number int) string {
 }
 
 func rowOf(port views.ServicePortView) row {
-	spec := port.Spec
-	r := row{
-		Namespace: port.Metadata.Namespace, Service: spec.ServiceName, Total: len(spec.Endpoints),
-		Port: fmt.Sprintf("%d/%s", spec.Port, spec.Protocol), Left: max(0, len(spec.Endpoints)-endpointsOfPort),
-	}
-	if spec.PortName != "" {
-		r.Port = spec.PortName + " " + r.Port
-	}
-	for i, e := range spec.Endpoints {
+	all := port.Spec.Endpoints
+	shown := min(len(all), endpointsOfPort)
+	r := row{ServicePortView: port, Endpoints: all[:shown], Left: len(all) - shown}
+	for _, e := range all {
 		switch e.State {
 		case views.Ready:
 			r.Ready++
@@ -195,22 +186,6 @@ func rowOf(port views.ServicePortView) row {
 		case views.Down:
 			r.Down++
 		}
-		if i < endpointsOfPort {
-			r.Endpoints = append(r.Endpoints, lineOf(e))
-		}
 	}
 	return r
-}
-
-func lineOf(e views.Endpoint) endpointLine {
-	l := endpointLine{
-		Address: net.JoinHostPort(e.Address, strconv.Itoa(int(e.TargetPort))), State: string(e.State), Zone: e.Zone, Node: e.Node,
-	}
-	if e.Since != nil {
-		l.Since = e.Since.UTC().Format(moment)
-	}
-	if e.TargetRef != nil {
-		l.Target = e.TargetRef.Kind + " " + e.TargetRef.Name
-	}
-	return l
 }

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -85,9 +86,7 @@ func New(opts Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	if opts.Take <= 0 {
-		opts.Take = takeTime
-	}
+	opts.Take = cmp.Or(opts.Take, takeTime)
 	opts.MostClients = transport.SocketShare(opts.MostClients)
 	spare, ofOne := transport.SocketShare(spareConnections), mostLists
 	if opts.Identities != nil {
