@@ -160,8 +160,7 @@ func (c *Client) get(ctx context.Context, server string, query url.Values) (*htt
 // statusOf is what an answer other than 200 says.
 func statusOf(response *http.Response) *Status {
 	status := &Status{}
-	text, err := io.ReadAll(io.LimitReader(response.Body, longestLine))
-	if err != nil || json.Unmarshal(text, status) != nil || status.Kind != "Status" {
+	if json.NewDecoder(io.LimitReader(response.Body, longestLine)).Decode(status) != nil || status.Kind != "Status" {
 		*status = Status{Message: response.Status, Reason: "Unknown"}
 	}
 	status.Code = response.StatusCode

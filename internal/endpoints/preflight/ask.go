@@ -1,11 +1,15 @@
 package preflight
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 )
 
 // memory is why no cluster is checked with that store.
@@ -35,7 +39,9 @@ func (l *look) askLocal(ctx context.Context) []Check {
 // reach says whether the server answers, and which user it knows us as. Some servers do not
 // tell that to everybody.
 func (c *cluster) reach(ctx context.Context) Check {
-	err := c.whoami(ctx)
+	answer := &authenticationv1.SelfSubjectReview{}
+	err := c.client.Create(ctx, kube.SubjectReviews(), &authenticationv1.SelfSubjectReview{}, answer)
+	c.user = cmp.Or(answer.Status.UserInfo.Username, "the daemon's user")
 	anonymous := c.user == "system:anonymous" || err != nil && strings.Contains(err.Error(), "system:anonymous")
 	switch {
 	case anonymous:

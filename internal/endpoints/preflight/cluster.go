@@ -1,12 +1,7 @@
 package preflight
 
 import (
-	"cmp"
-	"context"
 	"time"
-
-	authenticationv1 "k8s.io/api/authentication/v1"
-	authorizationv1 "k8s.io/api/authorization/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 )
@@ -35,21 +30,5 @@ func open(way kube.Way) (*cluster, error) {
 	return &cluster{client: client, host: access.Host, expiry: kube.ExpiryOf(access), secrets: secrets}, err
 }
 
-// whoami asks for the user name that the server knows us by.
-func (c *cluster) whoami(ctx context.Context) error {
-	answer := &authenticationv1.SelfSubjectReview{}
-	err := c.client.Create(ctx, kube.SubjectReviews(), &authenticationv1.SelfSubjectReview{}, answer)
-	c.user = cmp.Or(answer.Status.UserInfo.Username, "the daemon's user")
-	return err
-}
-
 // nowhere is the name of no namespace: there only the rights to all namespaces count.
 const nowhere = "-"
-
-// rules are all rights that we have in a namespace, as far as the server can list them.
-func (c *cluster) rules(ctx context.Context, namespace string) (authorizationv1.SubjectRulesReviewStatus, error) {
-	asked := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: namespace}}
-	answer := &authorizationv1.SelfSubjectRulesReview{}
-	err := c.client.Create(ctx, kube.RulesReviews(), asked, answer)
-	return answer.Status, err
-}

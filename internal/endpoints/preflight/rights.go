@@ -11,6 +11,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 	eventsv1 "k8s.io/api/events/v1"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube/lease"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
@@ -89,20 +90,21 @@ func (c *cluster) judgeRights(ctx context.Context, id ID, namespace string, righ
 	if namespace == nowhere {
 		where, role = " in the remote cluster", "ClusterRole in the remote cluster"
 	}
-	listed, err := c.rules(ctx, namespace)
-	if err != nil {
+	listed := &authorizationv1.SelfSubjectRulesReview{}
+	asked := &authorizationv1.SelfSubjectRulesReview{Spec: authorizationv1.SelfSubjectRulesReviewSpec{Namespace: namespace}}
+	if err := c.client.Create(ctx, kube.RulesReviews(), asked, listed); err != nil {
 		return []Check{id.skip("rights"+where, "not known, because the API server does not list them: %v", err)}
 	}
 	var checks []Check
 	all := make([]string, len(rights))
 	for i, r := range rights {
 		all[i] = r.String()
-		missing := r.missing(listed.ResourceRules)
+		missing := r.missing(listed.Status.ResourceRules)
 		subject := missing.String() + where
 		remedy := fmt.Sprintf("grant {apiGroups: [%q], resources: [%q], verbs: [\"%s\"]} by a %s", r.group, r.resource, strings.Join(missing.verbs, `", "`), role)
 		switch {
 		case len(missing.verbs) == 0:
-		case listed.Incomplete:
+		case listed.Status.Incomplete:
 			checks = append(checks, id.skip(subject, "not known: RBAC does not give it, and the API server does not list what other authorizers give"))
 		case strings.HasSuffix(r.names[0], lease.RepliesSuffix):
 			checks = append(checks, id.warn(subject, "%s may not, so an endpoint that this replica does not reach is down, also where another replica reaches it", c.user).remedied(remedy))

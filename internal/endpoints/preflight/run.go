@@ -17,6 +17,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // Options are the configuration, the documents, and the ways to what they name. A way
@@ -85,6 +86,9 @@ type look struct {
 	plan   assign.Plan
 }
 
+// maxText bounds one message, in bytes: a server may answer with a page.
+const maxText = 600
+
 // Run checks everything, or the areas of o.Only, and returns when it is done or ctx
 // ends. What could not be checked by then has failed.
 func Run(ctx context.Context, o Options) Report {
@@ -97,19 +101,22 @@ func Run(ctx context.Context, o Options) Report {
 	asking.Go(func() { local = l.askLocal(ctx) })
 	each(len(l.pools), l.pools, func(_ int, p *pool) { l.look(ctx, p) })
 	asking.Wait()
-	var secrets []string
+	var secrets transport.Secrets
 	if l.local != nil {
 		defer l.local.client.Close()
-		secrets = l.local.secrets
+		secrets.Add(l.local.secrets...)
 	}
 	l.resolve()
 	followed := l.follow(ctx)
 	checks := slices.Concat(unusual(l.Config, l.InPod), judgeDocuments(l.Documents), local, l.runKubectl(ctx))
 	for _, p := range l.pools {
-		checks, secrets = append(checks, l.ofPool(p)...), append(secrets, p.origin.Secrets...)
+		checks = append(checks, l.ofPool(p)...)
+		secrets.Add(p.origin.Secrets...)
 	}
 	checks = slices.Concat(checks, followed, l.judgeServices(), l.probe(ctx))
-	return NewReport(hide(o.chosen(checks), secrets))
+	// A server may send back a secret that it was sent. User names and passwords in URLs are
+	// secrets too.
+	return NewReport(edit(o.chosen(checks), func(text string) string { return transport.Cut(secrets.Hide(text), maxText) }))
 }
 
 // chosen returns the checks of the areas that are to be looked at, and what failed of

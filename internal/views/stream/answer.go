@@ -27,17 +27,12 @@ func (r *refusal) after(seconds int) *refusal {
 	return r
 }
 
-// expired says that the history ended.
-func expired() *refusal {
-	return refuse(http.StatusGone, "Expired", "the changes since that resourceVersion are not known here any more; ask again without one")
-}
-
 // refused turns what the cache says into an answer. Clients count 503 and give a token up in
 // the end, so only a replica that is current says that it is behind.
 func refused(err error) *refusal {
 	switch {
 	case errors.Is(err, cache.ErrExpired):
-		return expired()
+		return refuse(http.StatusGone, "Expired", "the changes since that resourceVersion are not known here any more; ask again without one")
 	case errors.Is(err, cache.ErrToken):
 		return refuse(http.StatusBadRequest, "BadRequest", "resourceVersion %v; give the newest one of a list or a stream, or none", err)
 	case errors.Is(err, cache.ErrBehind):

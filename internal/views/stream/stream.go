@@ -168,7 +168,7 @@ func (s *stream) run() string {
 		}
 		if batch.Changed == nil {
 			if !s.may() {
-				return s.end(expired())
+				return s.end(refused(cache.ErrExpired))
 			}
 			continue
 		}
@@ -180,7 +180,7 @@ func (s *stream) run() string {
 				quiet, s.due = false, true
 			case <-look.C:
 				if !s.may() {
-					return s.end(expired())
+					return s.end(refused(cache.ErrExpired))
 				}
 			case <-ends.C:
 				return "it lasted as long as it may"

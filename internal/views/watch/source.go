@@ -113,13 +113,7 @@ func (s *Watcher) Stale(now time.Time) (since time.Time, err error) {
 // Known returns when the API server last accepted a request of the watch of which this
 // is longest ago; zero before every watch was accepted once.
 func (s *Watcher) Known() time.Time {
-	oldest := s.watches[0].Known()
-	for _, w := range s.watches[1:] {
-		if known := w.Known(); known.Before(oldest) {
-			oldest = known
-		}
-	}
-	return oldest
+	return slices.MinFunc(s.watches, func(a, b *kube.Reflector) int { return a.Known().Compare(b.Known()) }).Known()
 }
 
 // Trouble returns what each watch met last that has not told a complete list yet.
