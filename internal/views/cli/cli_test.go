@@ -146,6 +146,11 @@ func TestGetSaysThatThereIsNothingAndWhy(t *testing.T) {
 	if code != 1 || !strings.Contains(stderr, "endpoints.ablmnzde.github.io/views") || !strings.Contains(stderr, "last state") {
 		t.Errorf("got %d %s, want 1, the annotation, and that the state is the last one", code, stderr)
 	}
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"status":"ok"}`) }))
+	t.Cleanup(other.Close)
+	if code, _, stderr := carryOut(t, nil, "get", "--server", other.URL); code != 4 || !strings.Contains(stderr, "is no list") {
+		t.Errorf("got %d %s of another server, want 4 and that it gave no list", code, stderr)
+	}
 	code, _, stderr = carryOut(t, nil, "get", "-n", "secret", "--server", answering(t, ""))
 	if code != 4 || !strings.Contains(stderr, "may not see namespace secret") {
 		t.Errorf("got %d %s, want 4 and why", code, stderr)

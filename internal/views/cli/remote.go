@@ -119,6 +119,9 @@ func (r *remote) list(ctx context.Context) ([]json.RawMessage, error) {
 		Items    []json.RawMessage  `json:"items"`
 	}
 	err := r.ask(ctx, "/api/v1/views?"+query.Encode(), &answer)
+	if err == nil && answer.Items == nil {
+		err = fmt.Errorf("the answer of %s is no list; is it an endpoint-views?", r.address)
+	}
 	// What is shown may be out of date.
 	if since := answer.Metadata.Annotations[views.AnnotationStaleSince]; err == nil && since != "" {
 		fmt.Fprintf(r.Stderr, "The server has had no event from its API server since %s: this is the last state.\n", transport.Printable(since))
