@@ -35,8 +35,7 @@ func (c *Client) Run(ctx context.Context, reconciler Reconciler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	d := &desk{
-		told: make(map[PortKey]map[string]Endpoint), touched: make(map[PortKey]bool),
-		ports: make(map[PortKey][]Endpoint), due: make(map[PortKey]time.Time), failed: make(map[PortKey]time.Duration), wake: make(chan struct{}, 1),
+		told: make(map[PortKey]map[string]Endpoint), touched: make(map[PortKey]bool), due: make(map[PortKey]call), wake: make(chan struct{}, 1),
 	}
 	var watching sync.WaitGroup
 	var err error
@@ -45,13 +44,12 @@ func (c *Client) Run(ctx context.Context, reconciler Reconciler) error {
 		err = watch(ctx, c, c.query(), d.take, d.whole)
 	})
 	for ctx.Err() == nil {
-		port, endpoints, wait := d.next(time.Now())
+		port, one, wait := d.next(time.Now())
 		if wait == 0 {
-			failed := reconciler.Reconcile(ctx, port, endpoints)
-			if failed != nil && ctx.Err() == nil {
+			if failed := reconciler.Reconcile(ctx, port, slices.Clone(one.endpoints)); failed != nil && ctx.Err() == nil {
 				c.opts.OnError(failed)
+				d.again(port, one)
 			}
-			d.done(port, failed)
 			continue
 		}
 		select {
@@ -71,6 +69,15 @@ func (c *Client) Run(ctx context.Context, reconciler Reconciler) error {
 // up to retryMax.
 const retry, retryMax = 200 * time.Millisecond, 30 * time.Second
 
+// call is one that a port waits for.
+type call struct {
+	// endpoints are those of the port at the last mark, in order.
+	endpoints []Endpoint
+	at        time.Time
+	// paused is how long it waited last because the one before failed.
+	paused time.Duration
+}
+
 // desk holds what every port has, and which of them are due.
 type desk struct {
 	// told is what the events say so far, which may be the half of a change, and touched
@@ -80,11 +87,8 @@ type desk struct {
 
 	wake chan struct{}
 
-	mu sync.Mutex
-	// ports are the endpoints of each port at the last mark, in order.
-	ports  map[PortKey][]Endpoint
-	due    map[PortKey]time.Time
-	failed map[PortKey]time.Duration
+	mu  sync.Mutex
+	due map[PortKey]call
 }
 
 // take notes an event.
@@ -110,13 +114,12 @@ func (d *desk) whole() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for port := range d.touched {
-		d.ports[port] = slices.SortedFunc(maps.Values(d.told[port]), func(a, b Endpoint) int {
+		d.due[port] = call{endpoints: slices.SortedFunc(maps.Values(d.told[port]), func(a, b Endpoint) int {
 			return cmp.Or(strings.Compare(a.Address, b.Address), cmp.Compare(a.TargetPort, b.TargetPort))
-		})
+		})}
 		if len(d.told[port]) == 0 {
 			delete(d.told, port)
 		}
-		d.due[port] = time.Time{}
 	}
 	clear(d.touched)
 	select {
@@ -125,40 +128,34 @@ func (d *desk) whole() {
 	}
 }
 
-// next returns a port that is due, or how long none will be.
-func (d *desk) next(now time.Time) (port PortKey, endpoints []Endpoint, wait time.Duration) {
+// next takes a port that is due, or says how long none will be.
+func (d *desk) next(now time.Time) (port PortKey, of call, wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	wait = time.Hour
-	for one, at := range d.due {
-		left := max(at.Sub(now), 0)
+	for one, waits := range d.due {
+		left := max(waits.at.Sub(now), 0)
 		if left < wait || left == wait && less(one, port) {
-			port, wait = one, left
+			port, of, wait = one, waits, left
 		}
 	}
-	if wait > 0 {
-		return port, nil, wait
+	if wait == 0 {
+		delete(d.due, port)
 	}
-	delete(d.due, port)
-	return port, slices.Clone(d.ports[port]), 0
+	return port, of, wait
 }
 
 func less(a, b PortKey) bool {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Service, b.Service), strings.Compare(a.Port, b.Port)) < 0
 }
 
-// done notes what came of a call.
-func (d *desk) done(port PortKey, err error) {
+// again lets a call that failed wait, unless the port has changed since.
+func (d *desk) again(port PortKey, failed call) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if err == nil {
-		if delete(d.failed, port); len(d.ports[port]) == 0 {
-			delete(d.ports, port)
-		}
-		return
-	}
-	d.failed[port] = min(max(2*d.failed[port], retry), retryMax)
-	if _, again := d.due[port]; !again {
-		d.due[port] = time.Now().Add(d.failed[port])
+	if _, changed := d.due[port]; !changed {
+		failed.paused = min(max(2*failed.paused, retry), retryMax)
+		failed.at = time.Now().Add(failed.paused)
+		d.due[port] = failed
 	}
 }
