@@ -49,13 +49,13 @@ func Join(service *Service, all []*Slice) []Endpoint {
 	slices.SortFunc(ports, func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
 	var joined []Endpoint
 	for _, port := range ports {
-		joined = append(joined, joinPort(service, port, ordered)...)
+		joined = joinPort(joined, service, port, ordered)
 	}
 	return joined
 }
 
-// joinPort joins one port.
-func joinPort(service *Service, port Port, ordered []*Slice) []Endpoint {
+// joinPort adds the endpoints of one port.
+func joinPort(joined []Endpoint, service *Service, port Port, ordered []*Slice) []Endpoint {
 	copies := mentions(service, port, ordered)
 	slices.SortFunc(copies, func(a, b copied) int {
 		return cmp.Or(a.address.Compare(b.address), cmp.Compare(a.port.number, b.port.number), cmp.Compare(a.slice, b.slice), cmp.Compare(a.index, b.index))
@@ -73,16 +73,16 @@ func joinPort(service *Service, port Port, ordered []*Slice) []Endpoint {
 		ready4 = ready4 || one.conditions.ready && one.address.Is4()
 		ready6 = ready6 || one.conditions.ready && one.address.Is6()
 	}
-	endpoints := make([]Endpoint, 0, len(chosen))
+	joined = slices.Grow(joined, len(chosen))
 	for _, c := range chosen {
 		e := Endpoint{
 			Service: string(service.Type), Port: port, Address: c.address, TargetPort: c.port.number,
 			State: c.conditions.state(ready4 && c.address.Is4() || ready6 && c.address.Is6()), Zone: c.zone, Node: c.node, Target: c.target,
 		}
 		e.Port.AppProtocol = cmp.Or(e.Port.AppProtocol, c.port.appProtocol)
-		endpoints = append(endpoints, e)
+		joined = append(joined, e)
 	}
-	return endpoints
+	return joined
 }
 
 // mentions collects every mention of an endpoint of the port.
