@@ -76,11 +76,11 @@ func (p *printer) flush() error {
 
 // event prints one event of a watch.
 func (p *printer) event(kind views.EventType, one []byte) error {
-	switch p.form {
-	case commandline.JSON:
+	if p.form == commandline.JSON {
 		_, err := fmt.Fprintf(p.out, `{"type":%q,"object":%s}`+"\n", kind, one)
 		return err
-	case commandline.YAML:
+	}
+	if p.form == commandline.YAML {
 		text, err := yaml.JSONToYAML(fmt.Appendf(nil, `{"type":%q,"object":%s}`, kind, one))
 		if err == nil {
 			_, err = fmt.Fprintf(p.out, "---\n%s", text)
