@@ -9,17 +9,26 @@ import (
 // Health holds the streak of every address that is probed. It never changes, so
 // a copy of it is as good as the original; the zero value is empty.
 //
-// It is two sorted lists and not a map: one new result copies a list of pointers,
-// and sorted addresses need no lookups.
+// It is a sorted list and not a map: one new result copies a list of pointers, and
+// who walks along sorted addresses needs no lookups.
 type Health struct {
-	// addresses are sorted, each once; streaks has one entry for each. What
-	// either holds is shared by many values and is never written again.
-	addresses []netip.Addr
-	streaks   []*Streak
+	// entries are sorted by address, each once. What they hold is shared by many
+	// values and is never written again.
+	entries []entry
+}
+
+type entry struct {
+	address netip.Addr
+	streak  *Streak
+}
+
+// search finds the place of an address, and says whether it has a streak.
+func search(entries []entry, address netip.Addr) (at int, known bool) {
+	return slices.BinarySearchFunc(entries, address, func(e entry, address netip.Addr) int { return e.address.Compare(address) })
 }
 
 // Len returns how many addresses have a streak.
-func (h Health) Len() int { return len(h.addresses) }
+func (h Health) Len() int { return len(h.entries) }
 
 // Of returns the streak of an address, the zero Streak where there is none.
 func (h Health) Of(address netip.Addr) Streak {
@@ -29,18 +38,18 @@ func (h Health) Of(address netip.Addr) Streak {
 
 // Lookup returns the streak of an address, and whether there is one.
 func (h Health) Lookup(address netip.Addr) (Streak, bool) {
-	i, ok := slices.BinarySearchFunc(h.addresses, address, netip.Addr.Compare)
+	i, ok := search(h.entries, address)
 	if !ok {
 		return Streak{}, false
 	}
-	return *h.streaks[i], true
+	return *h.entries[i].streak, true
 }
 
 // All yields every address and its streak, in the order of the addresses.
 func (h Health) All() iter.Seq2[netip.Addr, Streak] {
 	return func(yield func(netip.Addr, Streak) bool) {
-		for i, address := range h.addresses {
-			if !yield(address, *h.streaks[i]) {
+		for _, e := range h.entries {
+			if !yield(e.address, *e.streak) {
 				return
 			}
 		}
@@ -49,117 +58,60 @@ func (h Health) All() iter.Seq2[netip.Addr, Streak] {
 
 // Equal reports whether both say the same of the same addresses.
 func (h Health) Equal(other Health) bool {
-	return slices.Equal(h.addresses, other.addresses) &&
-		slices.EqualFunc(h.streaks, other.streaks, func(a, b *Streak) bool { return a == b || *a == *b })
+	return slices.EqualFunc(h.entries, other.entries, func(a, b entry) bool {
+		return a.address == b.address && (a.streak == b.streak || *a.streak == *b.streak)
+	})
 }
 
 // Fold returns h with every result folded into the streak of its address, in the
 // order of the results. An address without a streak begins with the zero Streak.
 func (h Health) Fold(results []Result, fold func(Streak, Result) Streak) Health {
-	next := Health{addresses: h.addresses, streaks: slices.Clone(h.streaks)}
-	var others []Result
+	next := slices.Clone(h.entries)
 	for _, result := range results {
-		i, ok := slices.BinarySearchFunc(h.addresses, result.Address, netip.Addr.Compare)
+		i, ok := search(next, result.Address)
 		if !ok {
-			others = append(others, result)
-			continue
+			next = slices.Insert(next, i, entry{result.Address, &Streak{}})
 		}
-		if streak := fold(*next.streaks[i], result); streak != *next.streaks[i] {
-			next.streaks[i] = &streak
+		if streak := fold(*next[i].streak, result); streak != *next[i].streak {
+			next[i].streak = &streak
 		}
 	}
-	if len(others) == 0 {
-		return next
-	}
-	return next.merge(firstOf(others, fold))
+	return Health{next}
 }
 
-// firstOf returns the health that results of addresses without a streak make.
-func firstOf(results []Result, fold func(Streak, Result) Streak) Health {
-	results = slices.Clone(results)
-	slices.SortStableFunc(results, func(a, b Result) int { return a.Address.Compare(b.Address) })
-	var h Health
-	for _, result := range results {
-		last := len(h.addresses) - 1
-		if last < 0 || h.addresses[last] != result.Address {
-			h.addresses, h.streaks, last = append(h.addresses, result.Address), append(h.streaks, &Streak{}), last+1
-		}
-		*h.streaks[last] = fold(*h.streaks[last], result)
-	}
-	return h
-}
-
-// merge returns the streaks of both, which have no address in common.
-func (h Health) merge(other Health) Health {
-	size := h.Len() + other.Len()
-	all := Health{addresses: make([]netip.Addr, 0, size), streaks: make([]*Streak, 0, size)}
-	addresses, streaks := h.addresses, h.streaks
-	for i, address := range other.addresses {
-		before, _ := slices.BinarySearchFunc(addresses, address, netip.Addr.Compare)
-		all = all.concat(addresses[:before], streaks[:before]).concat(other.addresses[i:i+1], other.streaks[i:i+1])
-		addresses, streaks = addresses[before:], streaks[before:]
-	}
-	return all.concat(addresses, streaks)
-}
-
-// concat appends to h, which must not be shared yet.
-func (h Health) concat(addresses []netip.Addr, streaks []*Streak) Health {
-	return Health{addresses: append(h.addresses, addresses...), streaks: append(h.streaks, streaks...)}
-}
-
-// Only returns the part of h that belongs to the given addresses, h itself where
-// that is all of it. It is cheapest where they are sorted.
+// Only returns the part of h that belongs to the given addresses, which are sorted,
+// each once; h itself where these are all of it.
 func (h Health) Only(addresses []netip.Addr) Health {
-	if slices.Equal(h.addresses, addresses) {
+	if slices.EqualFunc(h.entries, addresses, func(e entry, address netip.Addr) bool { return e.address == address }) {
 		return h
 	}
-	if !slices.IsSortedFunc(addresses, netip.Addr.Compare) {
-		addresses = slices.Clone(addresses)
-		slices.SortFunc(addresses, netip.Addr.Compare)
-	}
-	kept := Health{addresses: make([]netip.Addr, 0, h.Len()), streaks: make([]*Streak, 0, h.Len())}
-	for i, address := range h.addresses {
-		for len(addresses) > 0 && addresses[0] != address && addresses[0].Less(address) {
-			addresses = addresses[1:]
-		}
-		if len(addresses) > 0 && addresses[0] == address {
-			kept.addresses, kept.streaks = append(kept.addresses, address), append(kept.streaks, h.streaks[i])
+	kept, walk := make([]entry, 0, h.Len()), h.Walk()
+	for _, address := range addresses {
+		if streak := walk.Peek(address); streak != nil {
+			kept = append(kept, entry{address, streak})
 		}
 	}
-	if kept.Len() == h.Len() {
-		return h
-	}
-	return kept
+	return Health{kept}
 }
 
 // Walk returns a walk along h.
-func (h Health) Walk() Walk { return Walk{rest: h} }
+func (h Health) Walk() Walk { return Walk{rest: h.entries} }
 
 // Walk looks streaks up in the order of their addresses, at the cost of a step
 // where Health.Of costs a search.
 type Walk struct {
-	// rest are the streaks of the address asked for last and of those behind.
-	rest Health
+	// rest are the address asked for last and those behind.
+	rest []entry
 }
 
 // Peek returns the streak of an address, which does not lie before the one that was asked
 // for last; nil where there is none. The streak must not be changed.
 func (w *Walk) Peek(address netip.Addr) *Streak {
-	if !w.advance(address) {
+	for len(w.rest) > 0 && w.rest[0].address != address && w.rest[0].address.Less(address) {
+		w.rest = w.rest[1:]
+	}
+	if len(w.rest) == 0 || w.rest[0].address != address {
 		return nil
 	}
-	return w.rest.streaks[0]
-}
-
-// advance goes on to an address, and says whether there is a streak.
-func (w *Walk) advance(address netip.Addr) bool {
-	at, ok := 0, w.rest.Len() > 0 && w.rest.addresses[0] == address
-	if !ok && w.rest.Len() > 1 && w.rest.addresses[1] == address {
-		at, ok = 1, true
-	}
-	if !ok {
-		at, ok = slices.BinarySearchFunc(w.rest.addresses, address, netip.Addr.Compare)
-	}
-	w.rest = Health{addresses: w.rest.addresses[at:], streaks: w.rest.streaks[at:]}
-	return ok
+	return w.rest[0].streak
 }
