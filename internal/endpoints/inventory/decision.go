@@ -3,6 +3,7 @@ package inventory
 import (
 	"cmp"
 	"net/netip"
+	"slices"
 	"strconv"
 )
 
@@ -19,17 +20,7 @@ const (
 
 // order is the stage's place in a trail.
 func (s Stage) order() int {
-	switch s {
-	case StageSource:
-		return 0
-	case StageFilter:
-		return 1
-	case StageHealth:
-		return 2
-	case StageGuard:
-		return 3
-	}
-	return 4
+	return slices.Index([]Stage{StageSource, StageFilter, StageHealth, StageGuard}, s)
 }
 
 // Reason is why a node or an address is where it is. The list is closed and the

@@ -45,14 +45,11 @@ func decodeDocument(data []byte) ([]Node, error) {
 		return nil, err
 	}
 	w := newWalker(data)
-	top, err := w.next()
-	if err != nil {
-		return nil, err
-	}
+	top := w.next()
 	if top.value != json.Delim('[') {
 		return nil, w.malformed(top.at, "the document is %s, must be an array of records; an inventory of no nodes is []", top.kind())
 	}
-	nodes, known := []Node{}, &identities{ids: map[string]int{}, names: map[string]int{}, noID: map[string]int{}}
+	nodes, known := []Node{}, identities{ids: map[string]int{}, names: map[string]named{}}
 	for w.json.More() {
 		r := recordReader{walker: w, number: len(nodes) + 1, listed: map[netip.Addr]struct{}{}}
 		if err := r.read(); err != nil {
@@ -76,8 +73,10 @@ func checkDocument(data []byte) error {
 	if bytes.HasPrefix(data, []byte("\uFEFF")) {
 		return w.malformed(0, "the document begins with a byte order mark; save it as UTF-8 without one")
 	}
-	if at := invalidUTF8(data); at >= 0 {
-		return w.malformed(at, "byte 0x%02x is not UTF-8; save the document as UTF-8", data[at])
+	for at, c := range string(data) {
+		if c == utf8.RuneError && !bytes.HasPrefix(data[at:], []byte("\uFFFD")) {
+			return w.malformed(at, "byte 0x%02x is not UTF-8; save the document as UTF-8", data[at])
+		}
 	}
 	if len(bytes.TrimLeft(data, " \t\r\n")) == 0 {
 		return errors.New("the document is empty; an inventory of no nodes is []")
@@ -109,46 +108,34 @@ type unread struct{}
 // UnmarshalJSON does nothing.
 func (*unread) UnmarshalJSON([]byte) error { return nil }
 
-// invalidUTF8 returns the place of the first byte that is not UTF-8, or -1.
-func invalidUTF8(data []byte) int {
-	for at := 0; at < len(data); {
-		r, size := utf8.DecodeRune(data[at:])
-		if r == utf8.RuneError && size == 1 {
-			return at
-		}
-		at += size
-	}
-	return -1
+// identities finds a node's second record, as Identity.Same does, without comparing
+// every pair. It holds the numbers of records by their ids, and by their names.
+type identities struct {
+	ids   map[string]int
+	names map[string]named
 }
 
-// identities finds a node's second record, as Identity.Same does, without comparing
-// every pair.
-type identities struct {
-	// ids, names and nameless hold the number of the first record with that
-	// id, with that name, and with that name and no id.
-	ids, names, noID map[string]int
-}
+// named are the numbers of the last record with a name, and of the one with that name and
+// no id; 0 for none.
+type named struct{ last, noID int }
 
 // add adds the record's node, or says which record means the same node.
-func (k *identities) add(r *recordReader) error {
-	id, name := r.node.ID, r.node.Name
+func (k identities) add(r *recordReader) error {
+	id, others := r.node.ID, k.names[r.node.Name]
+	rival := others.noID
+	if id == "" {
+		rival, others.noID = others.last, r.number
+	}
 	if first, ok := k.ids[id]; ok {
 		return r.malformed(r.at, "record %d has the same \"id\" %s; list each node once", first, quote(id))
 	}
-	rivals := k.noID
-	if id == "" {
-		rivals = k.names
-	}
-	if first, ok := rivals[name]; ok {
-		return r.malformed(r.at, "record %d has the same \"name\"; list each node once, or give both an \"id\"", first)
+	if rival != 0 {
+		return r.malformed(r.at, "record %d has the same \"name\"; list each node once, or give both an \"id\"", rival)
 	}
 	if id != "" {
 		k.ids[id] = r.number
-	} else {
-		k.noID[name] = r.number
 	}
-	if _, ok := k.names[name]; !ok {
-		k.names[name] = r.number
-	}
+	others.last = r.number
+	k.names[r.node.Name] = others
 	return nil
 }

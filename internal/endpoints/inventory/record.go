@@ -49,26 +49,17 @@ type recordReader struct {
 }
 
 func (r *recordReader) read() error {
-	open, err := r.next()
-	if err != nil {
-		return err
-	}
+	open := r.next()
 	r.at = open.at
 	if open.value != json.Delim('{') {
 		return r.malformed(open.at, "the record is %s, must be an object", open.kind())
 	}
 	for r.json.More() {
-		key, err := r.next()
-		if err != nil {
-			return err
-		}
-		if err := r.readKey(key); err != nil {
+		if err := r.readKey(r.next()); err != nil {
 			return err
 		}
 	}
-	if _, err := r.next(); err != nil {
-		return err
-	}
+	r.next()
 	return r.checkComplete()
 }
 
@@ -95,7 +86,7 @@ func (r *recordReader) readKey(token token) error {
 	case keyLeaving:
 		r.node.Leaving, err = r.boolean(key)
 	case keyPrivateIP:
-		err = r.address(key)
+		err = r.addAddress(strconv.Quote(key), r.next())
 	case keyPrivateIPs:
 		err = r.addresses(key)
 	default:
@@ -122,10 +113,7 @@ func (r *recordReader) checkComplete() error {
 }
 
 func (r *recordReader) boolean(key string) (bool, error) {
-	token, err := r.next()
-	if err != nil {
-		return false, err
-	}
+	token := r.next()
 	value, ok := token.value.(bool)
 	if !ok {
 		return false, r.malformed(token.at, "%q is %s, must be true or false%s", key, token.kind(), leaveOut(key))
@@ -135,10 +123,7 @@ func (r *recordReader) boolean(key string) (bool, error) {
 
 // text reads a string that is safe to print and not too long.
 func (r *recordReader) text(key string, maxBytes int) (string, error) {
-	token, err := r.next()
-	if err != nil {
-		return "", err
-	}
+	token := r.next()
 	value, ok := token.value.(string)
 	switch {
 	case !ok:
@@ -172,35 +157,19 @@ func leaveOut(key string) string {
 // address and the longest interface name as its zone fit.
 const maxAddress = 64
 
-// address reads the one address of a node.
-func (r *recordReader) address(key string) error {
-	token, err := r.next()
-	if err != nil {
-		return err
-	}
-	return r.addAddress(strconv.Quote(key), token)
-}
-
 // addresses reads an array of addresses, which may be empty.
 func (r *recordReader) addresses(key string) error {
-	open, err := r.next()
-	if err != nil {
-		return err
-	}
+	open := r.next()
 	if open.value != json.Delim('[') {
 		return r.malformed(open.at, "%q is %s, must be an array of addresses; a node without an address has []", key, open.kind())
 	}
 	for r.json.More() {
-		token, err := r.next()
-		if err != nil {
-			return err
-		}
-		if err := r.addAddress("an entry of "+strconv.Quote(key), token); err != nil {
+		if err := r.addAddress("an entry of "+strconv.Quote(key), r.next()); err != nil {
 			return err
 		}
 	}
-	_, err = r.next()
-	return err
+	r.next()
+	return nil
 }
 
 // addAddress adds one address to the node. What may be published is for the
