@@ -158,9 +158,7 @@ func (g *groups) begin(ctx context.Context, key assign.Group, p *running, from b
 		placer := newPlacer(p.source, key.Remote)
 		options.Placer, follow = placer, placer.run
 	}
-	if now.group, err = pool.NewGroup(options); err != nil {
-		return nil, err
-	}
+	now.group = pool.NewGroup(options)
 	ctx, cancel := context.WithCancel(ctx)
 	now.stop = cancel
 	s.parts.Go(func() { follow(ctx) })

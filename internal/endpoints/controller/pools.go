@@ -97,13 +97,10 @@ func (p *pools) begin(ctx context.Context, document *v1alpha1.EndpointPool) (*ru
 	r := &running{document: *document, share: p.server.probes.Share(1)}
 	source := newSource(supply, func(nodes int) { r.size.Store(int64(nodes)) })
 	r.source = source
-	r.reader, err = pool.NewReader(pool.ReaderOptions{
+	r.reader = pool.NewReader(pool.ReaderOptions{
 		Source: source, Changed: source.changed, FreeReads: supply.Free, Rules: supply.Rules, PollInterval: supply.PollInterval, SourceTimeout: supply.Timeout, Random: p.server.opts.Random,
 		Observe: func(r pool.Attempt) { p.server.opts.Observe.Read(name, r) },
 	})
-	if err != nil {
-		return nil, err
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	r.stop = cancel
 	p.server.parts.Go(func() { source.run(ctx) })

@@ -116,12 +116,7 @@ func New(opts Options) (*Engine, error) {
 	if opts.Prober == nil && !opts.Policy.HealthOff {
 		return nil, errors.New("servetest: a prober is needed unless health checks are off")
 	}
-	_, err = s.reader()
-	return s, err
-}
-
-func (s *Engine) reader() (*pool.Reader, error) {
-	return pool.NewReader(pool.ReaderOptions{Source: s.opts.Source, Rules: s.opts.Rules, PollInterval: s.opts.PollInterval, SourceTimeout: s.opts.SourceTimeout})
+	return s, nil
 }
 
 // Run keeps the slices right until ctx ends, and returns when everything it

@@ -95,14 +95,14 @@ func (g *Group) Break(broken func() bool) {
 }
 
 // Box holds what a group has not taken of the source.
-type Box struct{ b *box }
+type Box struct{ b box }
 
 // NewBox is empty.
-func NewBox() *Box { return &Box{&box{ready: make(chan struct{}, 1)}} }
+func NewBox() *Box { return &Box{make(box, 1)} }
 
 // Inventory puts an inventory of so many nodes in, Error an error.
 func (b *Box) Inventory(nodes int) {
-	b.b.put(answer{Attempt{}, &inventoryRead{Attempt{}, guard.Inventory{Nodes: nodes}}})
+	b.b.put(answer{inventory: &guard.Inventory{Nodes: nodes}})
 }
 
 // Error puts an error in.
@@ -111,14 +111,15 @@ func (b *Box) Error(err error) { b.b.put(answer{reading: Attempt{Err: err}}) }
 // Take returns the nodes of the inventory in the box, -1 where there is none, and the
 // error of the newest answer.
 func (b *Box) Take() (nodes int, err error) {
-	a := b.b.take()
-	if a == nil {
+	select {
+	case a := <-b.b:
+		if a.inventory == nil {
+			return -1, a.reading.Err
+		}
+		return a.inventory.Nodes, a.reading.Err
+	default:
 		return -1, nil
 	}
-	if a.inventory == nil {
-		return -1, a.reading.Err
-	}
-	return a.inventory.read.Nodes, a.reading.Err
 }
 
 // Follow has the group follow a remote Service.

@@ -2,7 +2,6 @@ package pool
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"sync/atomic"
@@ -61,20 +60,12 @@ type Group struct {
 	decide func(guard.Input, guard.Policy) guard.Verdict
 }
 
-// NewGroup checks the options. It neither reads nor checks anything.
-func NewGroup(opts GroupOptions) (*Group, error) {
-	switch {
-	case opts.Reader == nil || opts.Publish == nil:
-		return nil, errors.New("pool: a reader and somebody to publish to are needed")
-	case (opts.Prober == nil || opts.Hub == nil) && !opts.Policy.HealthOff:
-		return nil, errors.New("pool: a prober is needed unless health checks are off")
-	case opts.Prober != nil && (opts.Policy.Interval <= 0 || opts.HealthTimeout <= 0):
-		return nil, errors.New("pool: health interval and timeout have to be positive")
-	}
+// NewGroup neither reads nor checks anything yet.
+func NewGroup(opts GroupOptions) *Group {
 	if opts.Observe == nil {
 		opts.Observe = func(Outcome) {}
 	}
-	return &Group{opts: opts, start: time.Now(), decide: guard.Decide}, nil
+	return &Group{opts: opts, start: time.Now(), decide: guard.Decide}
 }
 
 // Run checks and decides until ctx ends, and returns when everything it started has
@@ -165,10 +156,10 @@ func (g *Group) Age() time.Duration {
 	return time.Since(g.start) - time.Duration(beat)
 }
 
-func (o GroupOptions) fastInterval() time.Duration { return fastInterval(o.Policy) }
-
 // fastInterval is how often an address whose state is in question is checked.
-func fastInterval(p guard.Policy) time.Duration { return max(p.Interval/10, 100*time.Millisecond) }
+func (o GroupOptions) fastInterval() time.Duration {
+	return max(o.Policy.Interval/10, 100*time.Millisecond)
+}
 
 // grace is how long a verdict waits for the first check of a new address.
 func (o GroupOptions) grace() time.Duration { return min(o.fastInterval(), time.Second) }

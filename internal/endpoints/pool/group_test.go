@@ -55,11 +55,8 @@ func inSeveral(t *testing.T, test func(s *several), octets ...int) {
 func newSeveral(t *testing.T, octets ...int) *several {
 	t.Helper()
 	s := &several{world: newWorld(t, octets...)}
+	s.reader = pool.NewReader(s.opts.ReaderOptions)
 	var err error
-	s.reader, err = pool.NewReader(s.opts.ReaderOptions)
-	if err != nil {
-		t.Fatal(err)
-	}
 	s.hub, err = health.NewHub(health.HubOptions{Concurrency: 256})
 	if err != nil {
 		t.Fatal(err)
@@ -84,8 +81,7 @@ func (s *several) group(key any, check *world) *part {
 	if check == nil {
 		check = p.world
 	}
-	var err error
-	p.group, err = pool.NewGroup(pool.GroupOptions{
+	p.group = pool.NewGroup(pool.GroupOptions{
 		Reader: s.reader, Hub: s.hub, Share: s.share, Prober: check, Key: key, Policy: s.opts.Policy,
 		HealthTimeout: s.opts.HealthTimeout, Publish: p.take,
 		Observe: func(o pool.Outcome) {
@@ -96,9 +92,6 @@ func (s *several) group(key any, check *world) *part {
 			}
 		},
 	})
-	if err != nil {
-		s.Fatal(err)
-	}
 	return p
 }
 
@@ -389,11 +382,7 @@ func TestContract53ASourceThatPanicsOrHangsConcernsItsPoolOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inSeveral(t, func(s *several) {
 				other := &several{world: newWorld(t), hub: s.hub, share: s.hub.Share(1), ctx: s.ctx}
-				var err error
-				other.reader, err = pool.NewReader(pool.ReaderOptions{Source: source, PollInterval: 30 * time.Second, SourceTimeout: 20 * time.Second})
-				if err != nil {
-					t.Fatal(err)
-				}
+				other.reader = pool.NewReader(pool.ReaderOptions{Source: source, PollInterval: 30 * time.Second, SourceTimeout: 20 * time.Second})
 				s.all.Go(func() { other.reader.Run(s.ctx) })
 				well := s.start(s.group("well", nil))
 				ill := other.start(other.group("ill", nil), inventory.Member{Address: netip.MustParseAddr("10.0.9.9"), State: ready})

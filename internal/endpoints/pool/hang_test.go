@@ -33,13 +33,10 @@ func TestContract181ASourceThatDoesNotHearItsContextIsGivenUpOn(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		source := &deaf{}
 		var newest atomic.Pointer[pool.Attempt]
-		reader, err := pool.NewReader(pool.ReaderOptions{
+		reader := pool.NewReader(pool.ReaderOptions{
 			Source: source, FreeReads: true, PollInterval: 30 * time.Second, SourceTimeout: 20 * time.Second, Random: func() float64 { return 0 },
 			Observe: func(r pool.Attempt) { newest.Store(&r) },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { reader.Run(ctx); close(done) }()

@@ -20,7 +20,7 @@ type loop struct {
 	checks *health.Loop
 	holder *holder
 	desk   *peers.Desk
-	box    *box
+	box    box
 
 	// inventory is the newest one, which each placement is joined with.
 	inventory *guard.Inventory
@@ -74,7 +74,7 @@ func ineligible(members []inventory.Member, rules filter.Rules) map[netip.Addr]b
 // verdict, and the targets get it before anything else happens.
 func (l *loop) pass() {
 	now := time.Now()
-	if l.trouble.holds(now) {
+	if now.Before(l.trouble.until) {
 		l.tell(Outcome{})
 		return
 	}
@@ -100,20 +100,14 @@ func (l *loop) watch() {
 	}
 	if l.watched == nil || !slices.Equal(l.watched, l.verdict.Watch) {
 		l.watched = l.verdict.Watch
-		l.addresses = addressesOf(l.watched)
+		l.addresses = make([]netip.Addr, len(l.watched))
+		for i, w := range l.watched {
+			l.addresses[i] = w.Address
+		}
 		l.checks.Watch(l.targets())
 	}
 	l.holder.watch(l.verdict.Members, l.addresses)
 	l.intake.health = l.intake.health.Only(l.addresses)
-}
-
-// addressesOf returns what is watched.
-func addressesOf(watched []inventory.Watch) []netip.Addr {
-	addresses := make([]netip.Addr, len(watched))
-	for i, w := range watched {
-		addresses[i] = w.Address
-	}
-	return addresses
 }
 
 // targets are what the prober checks. A recovered member that is not eligible any
@@ -152,8 +146,8 @@ func (l *loop) wait(ctx context.Context) (event, bool) {
 	select {
 	case <-ctx.Done():
 		return event{}, false
-	case <-l.box.ready:
-		return event{answer: l.box.take()}, true
+	case a := <-l.box:
+		return event{answer: &a}, true
 	case <-l.checks.Ready():
 		return event{results: l.checks.Take()}, true
 	case <-l.desk.Ready():
@@ -203,9 +197,8 @@ func (l *loop) read(a answer, now time.Time) {
 	s.LastAttempt, s.LastErr, s.Next = a.reading.At, a.reading.Err, a.reading.Next
 	l.tried, l.outcome.Read = cmp.Or(l.tried, s.LastAttempt), &a.reading
 	if a.inventory != nil {
-		r := &a.inventory.reading
-		s.LastSuccess, s.Nodes, s.Decisions = r.At, len(r.Nodes), a.inventory.read.Decisions
-		l.inventory = &a.inventory.read
+		s.LastSuccess, s.Nodes, s.Decisions = a.at, a.inventory.Nodes, a.inventory.Decisions
+		l.inventory = a.inventory
 		l.join(*l.inventory, now)
 		if l.intake.due(l.uncheckedMember, now) {
 			l.pass()

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"net/netip"
+	"slices"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
@@ -60,29 +61,14 @@ func (p *publisher) deadline() time.Time {
 // newcomer reports whether the newest verdict watches an address that the
 // published one does not and that was never checked.
 func (p *publisher) newcomer(unchecked func(netip.Addr) bool) bool {
-	known := p.published.Watch
-	for _, w := range p.newest.Watch {
-		for len(known) > 0 && known[0].Address.Less(w.Address) {
-			known = known[1:]
-		}
-		if (len(known) == 0 || known[0].Address != w.Address) && unchecked(w.Address) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(p.newest.Watch, func(w inventory.Watch) bool {
+		return !watchOf(p.published.Watch, w.Address).Address.IsValid() && unchecked(w.Address)
+	})
 }
 
 // loses reports whether an endpoint that traffic could reach is down or gone.
-// Both lists are sorted by address.
 func loses(before, after []inventory.Member) bool {
-	for _, m := range before {
-		for len(after) > 0 && after[0].Address.Less(m.Address) {
-			after = after[1:]
-		}
-		gone := len(after) == 0 || after[0].Address != m.Address
-		if m.State.Serves() && (gone || after[0].State == inventory.StateDown) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(before, func(m inventory.Member) bool {
+		return m.State.Serves() && !inventory.StateOf(after, m.Address).Serves()
+	})
 }

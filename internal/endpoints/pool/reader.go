@@ -11,7 +11,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // ReaderOptions are what a Reader is made of.
@@ -41,45 +40,42 @@ type Reader struct {
 	asking chan struct{}
 
 	mu    sync.Mutex
-	boxes []*box
-	// last is the newest attempt to read, inventory the newest complete one.
-	last      *Attempt
-	inventory *inventoryRead
-}
-
-// inventoryRead is one complete answer after the filter. It is not changed any
-// more.
-type inventoryRead struct {
-	reading Attempt
-	read    guard.Inventory
+	boxes []box
+	// newest is the newest attempt to read, with the newest complete inventory.
+	newest answer
 }
 
 // answer is what a group gets of the source: the newest attempt, and the newest
-// inventory that it has not taken, if there is one.
+// inventory that it has not taken, if there is one, with the time when it was read.
+// An inventory is not changed any more.
 type answer struct {
 	reading   Attempt
-	inventory *inventoryRead
+	inventory *guard.Inventory
+	at        time.Time
+}
+
+// after puts an answer in the place of another one. An error takes the place of no
+// inventory, and of two inventories the newer counts.
+func (a answer) after(before answer) answer {
+	if a.inventory == nil {
+		a.inventory, a.at = before.inventory, before.at
+	}
+	return a
 }
 
 // ending is how long a read may take to end after its context, for example to see a
 // program end that was killed.
 const ending = 2 * time.Second
 
-// NewReader checks the options. It reads nothing.
-func NewReader(opts ReaderOptions) (*Reader, error) {
-	switch {
-	case opts.Source == nil:
-		return nil, errors.New("pool: a source is needed")
-	case opts.PollInterval <= 0, opts.SourceTimeout <= 0:
-		return nil, errors.New("pool: poll interval and source timeout have to be positive")
-	}
+// NewReader reads nothing yet.
+func NewReader(opts ReaderOptions) *Reader {
 	if opts.Random == nil {
 		opts.Random = rand.Float64
 	}
 	if opts.Observe == nil {
 		opts.Observe = func(Attempt) {}
 	}
-	return &Reader{opts: opts, asking: make(chan struct{}, 1)}, nil
+	return &Reader{opts: opts, asking: make(chan struct{}, 1)}
 }
 
 // Read asks the source once, within SourceTimeout. A source that panics has given
@@ -160,37 +156,33 @@ func (p *Reader) Once(ctx context.Context) {
 
 // give filters an answer of the source, once for all groups.
 func (p *Reader) give(r Attempt) {
-	var read *inventoryRead
+	a := answer{reading: r}
 	if r.Err == nil {
 		filtered := filter.Apply(r.Nodes, p.opts.Rules)
-		read = &inventoryRead{r, guard.Inventory{
+		a.at, a.inventory = r.At, &guard.Inventory{
 			Nodes: len(r.Nodes), Candidates: filtered.Candidates, Decisions: filtered.Decisions, Ineligible: filtered.Ineligible,
 			Scheduled: r.Scheduled,
-		}}
+		}
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.last = &r
-	if read != nil {
-		p.inventory = read
-	}
+	p.newest = a.after(p.newest)
 	for _, b := range p.boxes {
-		b.put(answer{r, read})
+		b.put(a)
 	}
 }
 
 // subscribe returns a box that gets every further answer. It holds the newest
 // inventory already, which was scheduled for others.
-func (p *Reader) subscribe() *box {
+func (p *Reader) subscribe() box {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	b := &box{ready: make(chan struct{}, 1)}
+	b := make(box, 1)
 	p.boxes = append(p.boxes, b)
-	if p.last != nil {
-		a := answer{reading: *p.last}
-		if p.inventory != nil {
-			late := *p.inventory
-			late.read.Scheduled = false
+	if a := p.newest; !a.reading.At.IsZero() {
+		if a.inventory != nil {
+			late := *a.inventory
+			late.Scheduled = false
 			a.inventory = &late
 		}
 		b.put(a)
@@ -199,36 +191,21 @@ func (p *Reader) subscribe() *box {
 }
 
 // unsubscribe ends a subscription.
-func (p *Reader) unsubscribe(b *box) {
+func (p *Reader) unsubscribe(b box) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.boxes = slices.DeleteFunc(p.boxes, func(other *box) bool { return other == b })
+	p.boxes = slices.DeleteFunc(p.boxes, func(other box) bool { return other == b })
 }
 
 // box holds what a group has not taken yet.
-type box struct {
-	ready chan struct{}
-	mu    sync.Mutex
-	held  *answer
-}
+type box chan answer
 
-// put adds an answer. An error takes the place of no inventory, and of two
-// inventories the newer counts.
-func (b *box) put(a answer) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.held != nil && a.inventory == nil {
-		a.inventory = b.held.inventory
+// put adds an answer. Only one at a time may do so, the Reader.
+func (b box) put(a answer) {
+	select {
+	case before := <-b:
+		a = a.after(before)
+	default:
 	}
-	b.held = &a
-	transport.Signal(b.ready)
-}
-
-// take returns what the box holds, nil if it is empty.
-func (b *box) take() *answer {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	a := b.held
-	b.held = nil
-	return a
+	b <- a
 }

@@ -63,10 +63,11 @@ func (l *loop) urgencyOf(r inventory.Result) urgency {
 
 // matters reports whether a result may change a decision: all do but one more
 // pass of an endpoint that has long passed, and one more like failure of an
-// address that is already down. While failing open, every result may end that.
+// address that is already down. While failing open, every result may end that,
+// and so it may where an address is checked faster because its state is in question.
 func (l *loop) matters(r inventory.Result) bool {
 	streak, policy := l.intake.health.Of(r.Address), l.opts.Policy
-	if l.verdict.Mode == guard.FailOpen || l.intake.inventory != nil || l.questioned(r.Address) {
+	if l.verdict.Mode == guard.FailOpen || l.intake.inventory != nil || watchOf(l.verdict.Watch, r.Address).Urgent {
 		return true
 	}
 	switch inventory.StateOf(l.verdict.Members, r.Address) {
@@ -82,11 +83,12 @@ func (l *loop) turnsTrouble(r inventory.Result) bool {
 	return r.Outcome != inventory.Elsewhere && (l.intake.health.Of(r.Address).Trouble == "") == (r.Outcome == inventory.LocalError)
 }
 
-// questioned reports whether the address is checked faster because its state is
-// in question.
-func (l *loop) questioned(addr netip.Addr) bool {
-	i, ok := slices.BinarySearchFunc(l.verdict.Watch, addr, func(w inventory.Watch, addr netip.Addr) int { return w.Address.Compare(addr) })
-	return ok && l.verdict.Watch[i].Urgent
+// watchOf returns how an address is watched, the zero value where it is not.
+func watchOf(watched []inventory.Watch, addr netip.Addr) (of inventory.Watch) {
+	if i, ok := slices.BinarySearchFunc(watched, addr, func(w inventory.Watch, addr netip.Addr) int { return w.Address.Compare(addr) }); ok {
+		of = watched[i]
+	}
+	return of
 }
 
 // pace keeps passes that are not urgent apart, so that they take at most a fifth of

@@ -126,11 +126,7 @@ func TestContract03AReadThatIsTooLateNamesItsTimeout(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)
 		w.takes = time.Minute
-		p, err := pool.NewReader(w.opts.ReaderOptions)
-		if err != nil {
-			t.Fatal(err)
-		}
-		err = p.Read(t.Context()).Err
+		err := pool.NewReader(w.opts.ReaderOptions).Read(t.Context()).Err
 		if want := "no complete answer within SOURCE_TIMEOUT=20s"; !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got error %v, want one with %q that wraps the deadline", err, want)
 		}

@@ -28,9 +28,6 @@ type trouble struct {
 	shown *Trouble
 }
 
-// holds reports whether no pass may be made yet.
-func (t *trouble) holds(now time.Time) bool { return now.Before(t.until) }
-
 // add notes a panic.
 func (t *trouble) add(cause any, now time.Time) {
 	stack := debug.Stack()
@@ -53,7 +50,7 @@ func (l *loop) handle(e event) {
 			l.intake, l.outcome.Placed = before, placed
 			l.intake.put(e.results)
 			if e.answer != nil && e.answer.inventory != nil {
-				l.join(e.answer.inventory.read, now)
+				l.join(*e.answer.inventory, now)
 			}
 		}
 		l.trouble.add(cause, now)

@@ -30,10 +30,7 @@ type options struct {
 // run runs the pool and its group from what is published until ctx ends.
 func (o options) run(ctx context.Context, tb testing.TB, running *sync.WaitGroup, published ...inventory.Member) {
 	tb.Helper()
-	reader, err := pool.NewReader(o.ReaderOptions)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	reader := pool.NewReader(o.ReaderOptions)
 	hub, err := health.NewHub(health.HubOptions{Concurrency: o.concurrency})
 	if err != nil {
 		tb.Fatal(err)
@@ -45,10 +42,7 @@ func (o options) run(ctx context.Context, tb testing.TB, running *sync.WaitGroup
 	}
 	of := o.GroupOptions
 	of.Reader, of.Hub, of.Share, of.HoldHub = reader, hub, hub.Share(1), holds
-	group, err := pool.NewGroup(of)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	group := pool.NewGroup(of)
 	running.Go(func() {
 		if err := group.Run(ctx, published); err != nil {
 			tb.Error(err)
