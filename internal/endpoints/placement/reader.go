@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -60,11 +61,18 @@ func (r *Reader) Run(ctx context.Context) error {
 	tick := time.NewTicker(recheck)
 	defer tick.Stop()
 	for used := 0; ; {
-		if r.follows() { // else the kubeconfig is not needed
+		spaces := r.all()
+		if len(spaces) > 0 { // else the kubeconfig is not needed
 			_ = r.client.Refresh() // what cannot be read replaces nothing, and fails each request
 		}
 		is := r.client.Generation()
-		r.look(is != used, func(s *space) { running.Go(func() { s.run(ctx) }) })
+		for _, s := range spaces {
+			s.look(is != used) // with another access everything is listed anew: it may lead to another cluster
+			if !s.runs {
+				s.runs = true
+				running.Go(func() { s.run(ctx) })
+			}
+		}
 		used = is
 		select {
 		case <-ctx.Done():
@@ -75,24 +83,11 @@ func (r *Reader) Run(ctx context.Context) error {
 	}
 }
 
-// follows reports whether a Service is followed.
-func (r *Reader) follows() bool {
+// all returns the namespaces in which Services are followed.
+func (r *Reader) all() []*space {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return len(r.spaces) > 0
-}
-
-// look looks at each namespace, and begins with those that are new. With another access
-// everything is listed anew: it may lead to another cluster.
-func (r *Reader) look(renewed bool, begin func(*space)) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, s := range r.spaces {
-		if s.look(renewed); !s.runs {
-			s.runs = true
-			begin(s)
-		}
-	}
+	return slices.Collect(maps.Values(r.spaces))
 }
 
 // Follow follows a Service until ctx ends.
@@ -106,11 +101,16 @@ func (r *Reader) Follow(ctx context.Context, service inventory.RemoteService) *F
 		kube.Signal(r.begun)
 	}
 	f := &Follower{space: s, service: service, changed: make(chan struct{}, 1)}
-	f.of = s.follow(f)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.followers[f] = true
+	f.join()
 	context.AfterFunc(ctx, func() {
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		if s.leave(f) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if delete(s.followers, f); len(s.followers) == 0 {
 			delete(r.spaces, service.Namespace)
 			close(s.ended)
 		}
@@ -120,10 +120,15 @@ func (r *Reader) Follow(ctx context.Context, service inventory.RemoteService) *F
 
 // Follower is where the Pods of one Service are.
 type Follower struct {
-	space   *space
-	of      *followed
 	service inventory.RemoteService
 	changed chan struct{}
+	// space has the lock of what follows.
+	space     *space
+	placement *inventory.Placement
+	// nowhere says that the Service has endpoints, and that none of them names a node.
+	nowhere bool
+	// told is the problem that was told of.
+	told string
 }
 
 // Placement returns the newest complete placement, which is never changed. It is an error
@@ -131,10 +136,10 @@ type Follower struct {
 func (f *Follower) Placement() (*inventory.Placement, error) {
 	f.space.mu.Lock()
 	defer f.space.mu.Unlock()
-	if err := f.space.problem(f.of); err != nil {
+	if err := f.problem(); err != nil {
 		return nil, fmt.Errorf("remote Service %s: %w", f.service, err)
 	}
-	return f.of.placement, nil
+	return f.placement, nil
 }
 
 // Changed receives a value when Placement's answer has become another one.
@@ -144,9 +149,11 @@ func (f *Follower) Changed() <-chan struct{} { return f.changed }
 func (f *Follower) Owner(nodePort uint16) string {
 	f.space.mu.Lock()
 	defer f.space.mu.Unlock()
-	for name, p := range f.space.services.parts {
-		if slices.Contains(p.says.NodePorts, nodePort) {
-			return name
+	for _, w := range f.space.watches {
+		for name, p := range w.parts {
+			if slices.Contains(p.says.NodePorts, nodePort) {
+				return name
+			}
 		}
 	}
 	return ""

@@ -24,13 +24,13 @@ const refusedMax = 10 * time.Second
 
 // space is a namespace of the remote cluster in which Services are followed.
 type space struct {
-	name             string
-	slices, services *watched
-	ended            chan struct{} // closed when nothing is followed in it any more
-	runs             bool          // the Reader's
+	name    string
+	watches []*watched
+	ended   chan struct{} // closed when nothing is followed in it any more
+	runs    bool          // Run's
 
-	mu       sync.Mutex
-	followed map[string]*followed
+	mu        sync.Mutex
+	followers map[*Follower]bool
 }
 
 // watched is one watch, and what is kept of the objects that it tells of, by their names.
@@ -44,27 +44,12 @@ type watched struct {
 	listed, over bool
 }
 
-// followed is a Service that is followed.
-type followed struct {
-	followers map[*Follower]bool
-	placement *inventory.Placement
-	// nowhere says that it has endpoints, and that none of them names a node.
-	nowhere bool
-	// told is the problem that its followers were told of.
-	told string
-}
-
-// tell makes the followers ask again.
-func (f *followed) tell() {
-	for follower := range f.followers {
-		kube.Signal(follower.changed)
-	}
-}
-
 func newSpace(r *Reader, name string) *space {
-	s := &space{name: name, ended: make(chan struct{}), followed: make(map[string]*followed)}
-	s.slices = watch(r, s, kube.EndpointSlices(name), &discoveryv1.EndpointSlice{}, ofSlice)
-	s.services = watch(r, s, kube.Services(name), &corev1.Service{}, ofService)
+	s := &space{name: name, ended: make(chan struct{}), followers: make(map[*Follower]bool)}
+	s.watches = []*watched{
+		watch(r, s, kube.EndpointSlices(name), &discoveryv1.EndpointSlice{}, ofSlice),
+		watch(r, s, kube.Services(name), &corev1.Service{}, ofService),
+	}
 	return s
 }
 
@@ -97,37 +82,13 @@ func (s *space) run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	running.Go(func() { s.slices.Run(ctx) })
-	running.Go(func() { s.services.Run(ctx) })
+	for _, w := range s.watches {
+		running.Go(func() { w.Run(ctx) })
+	}
 	select {
 	case <-ctx.Done():
 	case <-s.ended:
 	}
-}
-
-// follow adds a follower.
-func (s *space) follow(f *Follower) *followed {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	one := s.followed[f.service.Name]
-	if one == nil {
-		one = &followed{followers: make(map[*Follower]bool)}
-		s.followed[f.service.Name] = one
-		s.join(f.service.Name)
-	}
-	one.followers[f] = true
-	return one
-}
-
-// leave removes a follower, and reports whether nothing is followed any more.
-func (s *space) leave(f *Follower) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(f.of.followers, f)
-	if len(f.of.followers) == 0 {
-		delete(s.followed, f.service.Name)
-	}
-	return len(s.followed) == 0
 }
 
 // bounded leaves out of one list what there is no room for.
@@ -152,8 +113,11 @@ func (s *space) take(w *watched, name string, is part) {
 	if w.size > w.most {
 		w.ListAgain()
 	}
-	s.join(was.service)
-	s.join(is.service)
+	for f := range s.followers {
+		if f.service.Name == was.service || f.service.Name == is.service {
+			f.join()
+		}
+	}
 }
 
 // takeAll takes over a complete list, or nothing of one that is too much.
@@ -168,22 +132,18 @@ func (s *space) takeAll(w *watched, all []part) {
 		w.size += is.size()
 		w.parts[is.name] = is
 	}
-	for name := range s.followed {
-		s.join(name)
+	for f := range s.followers {
+		f.join()
 	}
 }
 
-// join makes the placement of a Service of what is kept.
-func (s *space) join(name string) {
-	one := s.followed[name]
-	if one == nil {
-		return
-	}
+// join makes the placement of what is kept.
+func (f *Follower) join() {
 	var is inventory.Placement
 	nameless := false
-	for _, w := range []*watched{s.slices, s.services} {
+	for _, w := range f.space.watches {
 		for _, p := range w.parts {
-			if p.service == name {
+			if p.service == f.service.Name {
 				is.Ready, is.Ending = append(is.Ready, p.says.Ready...), append(is.Ending, p.says.Ending...)
 				is.Found, is.Local = is.Found || p.says.Found, is.Local || p.says.Local
 				is.NodePorts = append(is.NodePorts, p.says.NodePorts...)
@@ -196,12 +156,12 @@ func (s *space) join(name string) {
 		_, ready := slices.BinarySearch(is.Ready, node)
 		return ready
 	})
-	one.nowhere = nameless && len(is.Ready)+len(is.Ending) == 0 && (is.Local || len(is.NodePorts) == 0)
-	if one.placement == nil || !reflect.DeepEqual(*one.placement, is) {
-		one.placement = &is
-		one.tell()
+	f.nowhere = nameless && len(is.Ready)+len(is.Ending) == 0 && (is.Local || len(is.NodePorts) == 0)
+	if f.placement == nil || !reflect.DeepEqual(*f.placement, is) {
+		f.placement = &is
+		kube.Signal(f.changed)
 	}
-	s.judge(one)
+	f.judge()
 }
 
 // look tells the followers where what is known is not current any more, or is again. It asks
@@ -209,40 +169,41 @@ func (s *space) join(name string) {
 func (s *space) look(anew bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, w := range []*watched{s.slices, s.services} {
+	for _, w := range s.watches {
 		if anew || w.over {
 			w.ListAgain()
 		}
 	}
-	for _, one := range s.followed {
-		s.judge(one)
+	for f := range s.followers {
+		f.judge()
 	}
 }
 
-func (s *space) judge(one *followed) {
+// judge tells of a problem that is another one than before, or is over.
+func (f *Follower) judge() {
 	text := ""
-	if err := s.problem(one); err != nil {
+	if err := f.problem(); err != nil {
 		text = err.Error()
 	}
-	if text != one.told {
-		one.told = text
-		one.tell()
+	if text != f.told {
+		f.told = text
+		kube.Signal(f.changed)
 	}
 }
 
-// problem says why nothing is known of a Service, or nothing that is current.
-func (s *space) problem(one *followed) error {
-	for _, w := range []*watched{s.slices, s.services} {
+// problem says why nothing is known of the Service, or nothing that is current.
+func (f *Follower) problem() error {
+	for _, w := range f.space.watches {
 		switch _, stale := w.Stale(time.Now().Add(recheck)); {
 		case w.over:
 			return fmt.Errorf("the %s take more memory than the %d KiB that are allowed; delete those that are not used any more", w.What, w.most>>10)
 		case !w.listed:
-			return s.remedy(fmt.Errorf("no answer yet to the watch of %s: %w", w.What, cmp.Or(w.Failed(), errors.New("it has just begun"))))
+			return f.space.remedy(fmt.Errorf("no answer yet to the watch of %s: %w", w.What, cmp.Or(w.Failed(), errors.New("it has just begun"))))
 		case stale != nil:
-			return s.remedy(stale)
+			return f.space.remedy(stale)
 		}
 	}
-	if one.nowhere {
+	if f.nowhere {
 		return errors.New("its endpoints name no node, as those of a Service without a selector do; remove REMOTE_SERVICE, or follow a Service that selects Pods")
 	}
 	return nil
