@@ -149,14 +149,7 @@ func merged(all, more []inventory.Member) []inventory.Member {
 // many Services hold the same endpoints, and then share one list.
 type lists struct {
 	mu   sync.Mutex
-	seen map[listKey][]inventory.Member
-}
-
-// listKey tells lists apart that are surely different.
-type listKey struct {
-	first inventory.Member
-	last  netip.Addr
-	size  int
+	seen [][]inventory.Member
 }
 
 // share makes the slices hold lists that were seen before, where these are equal. The
@@ -166,18 +159,11 @@ func (l *lists) share(own []publish.Slice) {
 	defer l.mu.Unlock()
 	for i := range own {
 		list := own[i].Endpoints
-		if len(list) == 0 {
-			continue
+		if j := slices.IndexFunc(l.seen, func(seen []inventory.Member) bool { return slices.Equal(seen, list) }); j >= 0 {
+			own[i].Endpoints = l.seen[j]
+		} else {
+			l.seen = append(l.seen, slices.Clip(list))
 		}
-		key := listKey{first: list[0], last: list[len(list)-1].Address, size: len(list)}
-		if seen := l.seen[key]; slices.Equal(seen, list) {
-			own[i].Endpoints = seen
-			continue
-		}
-		if l.seen == nil {
-			l.seen = make(map[listKey][]inventory.Member)
-		}
-		l.seen[key] = slices.Clip(list)
 	}
 }
 

@@ -366,15 +366,21 @@ type settling struct {
 	log *slog.Logger
 
 	mu sync.Mutex
-	// open are the pools whose slices in a Service were not as decided yet.
-	open     map[assign.Key]map[string]bool
+	// open are the slices that were not as decided yet, by the name of the first.
+	open     map[slot]bool
 	services map[assign.Key]bool
 	// since is when the first of the open ones came.
 	since time.Time
 }
 
+// slot is what one pool gives a Service.
+type slot struct {
+	assign.Key
+	slice string
+}
+
 func newSettling(log *slog.Logger) *settling {
-	return &settling{log: log, open: make(map[assign.Key]map[string]bool), services: make(map[assign.Key]bool)}
+	return &settling{log: log, open: make(map[slot]bool), services: make(map[assign.Key]bool)}
 }
 
 // expect waits for a Service.
@@ -384,14 +390,11 @@ func (s *settling) expect(key assign.Key, fills []fill) {
 	if len(s.open) == 0 {
 		s.since = time.Now()
 	}
-	s.services[key], s.open[key] = true, make(map[string]bool, len(fills))
+	s.services[key] = true
 	for _, each := range fills {
 		if each.phase != writer.Emptied {
-			s.open[key][each.of.SliceName] = true
+			s.open[slot{key, each.of.SliceName}] = true
 		}
-	}
-	if len(s.open[key]) == 0 {
-		delete(s.open, key)
 	}
 }
 
@@ -400,28 +403,23 @@ func (s *settling) forget(key assign.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.services, key)
-	s.close(key)
+	s.close(func(of slot) bool { return of.Key == key })
 }
 
 // take takes in an outcome. In a dry run it is enough that the slices were planned.
 func (s *settling) take(key assign.Key, dryRun bool, o writer.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	pools := s.open[key]
-	if !pools[o.SliceName] || !o.Checked || o.Pending > 0 && !dryRun {
-		return
-	}
-	if delete(pools, o.SliceName); len(pools) == 0 {
-		s.close(key)
+	if is := (slot{key, o.SliceName}); s.open[is] && o.Checked && (o.Pending == 0 || dryRun) {
+		s.close(func(of slot) bool { return of == is })
 	}
 }
 
-// close notes that nothing is open for a Service, and tells if that was the last one.
-func (s *settling) close(key assign.Key) {
-	if _, was := s.open[key]; !was {
-		return
-	}
-	if delete(s.open, key); len(s.open) == 0 && len(s.services) > 0 {
+// close notes what is not open any more, and tells if that was the last of it.
+func (s *settling) close(is func(slot) bool) {
+	before := len(s.open)
+	maps.DeleteFunc(s.open, func(of slot, _ bool) bool { return is(of) })
+	if len(s.open) == 0 && before > 0 && len(s.services) > 0 {
 		s.log.Info("the slices of all Services are as decided", "services", len(s.services), "after", time.Since(s.since).Round(time.Millisecond).String())
 	}
 }
