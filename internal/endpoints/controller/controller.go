@@ -185,8 +185,9 @@ type Server struct {
 	ran   time.Time
 	// handsOver says that slices or checks wait for others to take their place.
 	handsOver atomic.Bool
-	// sizes is how many nodes the pools had in the last pass.
-	sizes map[string]int
+	// sizes is how many nodes the pools had in the last pass, and sights what its watches were worth.
+	sizes  map[string]int
+	sights []assign.Sight
 	// once is nil but in a single run.
 	once *once
 	// searched says that namespaces with slices that no document names were looked for.
@@ -266,7 +267,7 @@ func (s *Server) signal() { transport.Signal(s.news) }
 // Decided reports whether a first plan was made and, with variables, a first decision.
 func (s *Server) Decided() bool {
 	now := s.shown.Load()
-	return now != nil && !(now.documents.Variables && slices.ContainsFunc(now.groups, func(g *group) bool { return !g.decided() }))
+	return now != nil && !(now.documents.Variables && slices.ContainsFunc(now.groups, func(g *group) bool { return g == nil || !g.now().Decided }))
 }
 
 // Alive reports whether the loops, where they run, still come round.

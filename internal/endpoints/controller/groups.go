@@ -192,7 +192,7 @@ func (g *group) publish(s *Server, key assign.Group, v *guard.Verdict) {
 func (g *group) release(s *Server, key assign.Group) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if seen := g.seen.Load(); g.settled() && seen.readErr() == nil && !g.free.Swap(true) {
+	if seen := g.now(); seen.Settled && seen.readErr() == nil && !g.free.Swap(true) {
 		s.set.Publish(name(key), g.verdict.Load())
 	}
 }
@@ -203,9 +203,9 @@ func (g *groups) health(key assign.Group) (assign.Health, bool) {
 	if running == nil || running.verdict.Load() == nil {
 		return assign.Health{}, false
 	}
-	is, seen := healthOf(running.verdict.Load()), running.seen.Load()
+	is := healthOf(running.verdict.Load())
 	// Where a remote Service is followed, nothing is known before it was read.
-	is.Checked = is.Checked && (key.Remote == (inventory.RemoteService{}) || seen != nil && seen.Placed.Newest != nil)
+	is.Checked = is.Checked && (key.Remote == (inventory.RemoteService{}) || running.now().Placed.Newest != nil)
 	return is, true
 }
 
@@ -228,11 +228,11 @@ func (g *groups) placed(key assign.Group) (int, bool) {
 	if running == nil {
 		return 0, false
 	}
-	seen := running.seen.Load()
-	if seen == nil || seen.Placed.Newest == nil || seen.Placed.EveryNode {
+	placed := running.now().Placed
+	if placed.Newest == nil || placed.EveryNode {
 		return 0, false
 	}
-	return len(seen.Placed.Newest.Ready) + len(seen.Placed.Newest.Ending), true
+	return len(placed.Newest.Ready) + len(placed.Newest.Ending), true
 }
 
 // age returns how long ago the slowest group came round last.

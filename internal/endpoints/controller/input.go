@@ -40,7 +40,7 @@ func (s *Server) input(now time.Time) (assign.Input, bool) {
 		}
 	}
 	local := s.opts.Hub.Local()
-	s.teller.crowded(local.Sights)
+	s.sights = local.Sights
 	for _, sight := range local.Sights {
 		if set.Variables && !s.settled && (sight.Complete || sight.Err != nil) {
 			s.teller.first(set, sight.Err)

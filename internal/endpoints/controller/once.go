@@ -125,17 +125,11 @@ func (s *Server) settledGroups(now *snapshot) int {
 			if s.targets.unreadable(now.plan, key) {
 				settled++
 			}
-		case g.settled():
+		case g.now().Settled:
 			settled++
 		}
 	}
 	return settled
-}
-
-// settled reports whether the group needs no further check.
-func (g *group) settled() bool {
-	seen := g.seen.Load()
-	return seen != nil && seen.Settled
 }
 
 // unreadable reports whether no target of a group can be read.

@@ -34,7 +34,7 @@ func (s *Server) pass(ctx context.Context, now time.Time) time.Time {
 	s.targets.prepare(ctx, next)
 	s.groups.run(ctx, next)
 	s.targets.run()
-	s.teller.tell(next)
+	s.teller.tell(next, s.sights)
 	s.show(in, next)
 	return next.Next
 }

@@ -2,8 +2,8 @@ package controller
 
 import (
 	"cmp"
+	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
@@ -189,22 +189,18 @@ func (f *filler) look() []Fill {
 	return fills
 }
 
-// decided reports whether the group made a first decision.
-func (g *group) decided() bool {
-	if g == nil {
-		return false
+// now is what the last event of the group came to, the zero value before the first.
+func (g *group) now() GroupState {
+	if seen := g.seen.Load(); seen != nil {
+		return *seen
 	}
-	seen := g.seen.Load()
-	return seen != nil && seen.Decided
+	return GroupState{}
 }
 
 // see notes what an event of a group came to.
 func (g *group) see(o pool.Outcome, memory explain.Pool, story explain.Story) {
-	next := &GroupState{Outcome: o, ModeSince: memory.ModeSince, Findings: sync.OnceValue(memory.Findings)}
+	next := &GroupState{Outcome: o, ModeSince: memory.ModeSince, Findings: sync.OnceValue(memory.Findings), Reads: g.now().Reads}
 	next.Read = nil
-	if before := g.seen.Load(); before != nil {
-		next.Reads = before.Reads
-	}
 	if story.Cycle != nil {
 		next.Reads = explain.Prepend(next.Reads, *story.Cycle)
 	}
@@ -213,14 +209,12 @@ func (g *group) see(o pool.Outcome, memory explain.Pool, story explain.Story) {
 
 // see notes what an event of a Service came to, for the fill that has its slices.
 func (f *filler) see(o writer.Outcome, story explain.Story, most int) {
-	if i := f.at(o.SliceName); i >= 0 {
-		see(&f.seen[i], o, story, most)
+	i := f.at(o.SliceName)
+	if i < 0 {
+		return
 	}
-}
-
-func see(seen *atomic.Pointer[FillState], o writer.Outcome, story explain.Story, most int) {
 	var next FillState
-	if before := seen.Load(); before != nil {
+	if before := f.seen[i].Load(); before != nil {
 		next = *before
 	}
 	if next.Defect = o.Defect; o.Defect == nil {
@@ -229,16 +223,14 @@ func see(seen *atomic.Pointer[FillState], o writer.Outcome, story explain.Story,
 		}
 		next.State, next.Problem, next.LoadErr, next.WriteErr, next.Pending = o.State, o.Problem, o.LoadErr, o.WriteErr, o.Pending
 	}
-	for _, r := range o.Results {
-		if r.Err == nil {
-			next.LastWrite = o.At
-		}
+	if slices.ContainsFunc(o.Results, func(r writer.Result) bool { return r.Err == nil }) {
+		next.LastWrite = o.At
 	}
 	if story.Cycle != nil {
 		writes := explain.Prepend(next.Writes, *story.Cycle)
-		next.Writes = append([]explain.Cycle(nil), writes[:min(len(writes), most)]...)
+		next.Writes = slices.Clone(writes[:min(len(writes), most)])
 	}
-	seen.Store(&next)
+	f.seen[i].Store(&next)
 }
 
 // troubles returns what was last said to be wrong with pools, groups and targets.

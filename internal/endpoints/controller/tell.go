@@ -2,7 +2,6 @@ package controller
 
 import (
 	"log/slog"
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -29,8 +28,10 @@ type teller struct {
 	unread    explain.ServiceStory
 	// thorough says that every changed decision is logged as well.
 	thorough bool
-	// set is the one whose changes were told last.
-	set documents.Set
+	// set is the one whose changes were told last, and holds has the subjects of which the newest
+	// plan says something.
+	set   documents.Set
+	holds map[subject]bool
 
 	// revision is that of the Snapshot: it grows after each change of it, but for the newest
 	// results of checks.
@@ -39,8 +40,6 @@ type teller struct {
 	mu sync.Mutex
 	// said is what was last said of each subject.
 	said map[subject]string
-	// crowds are the namespaces of which not all is kept, and what to do.
-	crowds map[string]error
 }
 
 // subject is something of which one thing holds at a time.
@@ -75,54 +74,41 @@ func (t *teller) news(of subject, text string) bool {
 	return true
 }
 
-// trouble returns an error as its reader reads it, and whether it is news that it holds
-// or that it is over.
-func (t *teller) trouble(of subject, names naming.Names, err error) (text string, news bool) {
+// trouble tells that an error holds of a subject, as its reader reads it, and that it is over.
+func (t *teller) trouble(of subject, names naming.Names, err error, holds, over string, args ...any) {
+	text := ""
 	if err != nil {
 		if text = err.Error(); !t.variables {
 			names.Spelling = naming.Fields
 			text = names.Of(text)
 		}
 	}
-	return text, t.news(of, text)
+	switch news := t.news(of, text); {
+	case news && err != nil:
+		t.log.Error(holds, append(args, "error", text)...)
+	case news:
+		t.log.Info(over, args...)
+	}
 }
 
 func (t *teller) labels(err error) {
-	switch text, news := t.trouble(subject{kind: "labels"}, naming.Names{}, err); {
-	case news && err != nil:
-		t.log.Error("the labels of namespaces cannot be read, so no Service vanishes", "error", text)
-	case news:
-		t.log.Info("the labels of namespaces can be read again")
-	}
+	t.trouble(subject{kind: "labels"}, naming.Names{}, err,
+		"the labels of namespaces cannot be read, so no Service vanishes", "the labels of namespaces can be read again")
 }
 
 func (t *teller) pool(name string, err error) {
-	switch text, news := t.trouble(subject{kind: "pool", name: name}, naming.Names{Pool: name}, err); {
-	case news && err != nil:
-		t.log.Error("the pool cannot be read as its document says; its endpoints stay published, and health checks go on", "pool", name, "error", text)
-	case news:
-		t.log.Info("the pool can be read", "pool", name)
-	}
+	t.trouble(subject{kind: "pool", name: name}, naming.Names{Pool: name}, err,
+		"the pool cannot be read as its document says; its endpoints stay published, and health checks go on", "the pool can be read", "pool", name)
 }
 
 func (t *teller) group(key assign.Group, err error) {
-	log := t.log.With(t.groupArgs(key)...)
-	switch text, news := t.trouble(subject{kind: "group", name: name(key)}, t.audience.namesOf(key), err); {
-	case news && err != nil:
-		log.Error("the endpoints cannot be checked as the document says, they stay as they are", "error", text)
-	case news:
-		log.Info("the endpoints can be checked")
-	}
+	t.trouble(subject{kind: "group", name: name(key)}, t.audience.namesOf(key), err,
+		"the endpoints cannot be checked as the document says, they stay as they are", "the endpoints can be checked", t.groupArgs(key)...)
 }
 
 func (t *teller) target(key assign.Key, err error) {
-	log := t.log.With(keyArgs(key)...)
-	switch text, news := t.trouble(subject{"service", key.Namespace, key.Service, ""}, naming.Names{Target: key.String()}, err); {
-	case news && err != nil:
-		log.Error("the Service cannot be filled, its slices stay as they are", "error", text)
-	case news:
-		log.Info("the Service can be filled")
-	}
+	t.trouble(subject{"service", key.Namespace, key.Service, ""}, naming.Names{Target: key.String()}, err,
+		"the Service cannot be filled, its slices stay as they are", "the Service can be filled", keyArgs(key)...)
 }
 
 // ofGroup returns what tells and shows the outcomes of a group.
@@ -225,46 +211,68 @@ func (t *teller) planned(in assign.Input, plan assign.Plan) {
 	t.audience.planned(plan, uids)
 }
 
-// tell tells what a plan says: documents that changed, wishes that are not granted, and
-// targets that leave.
-func (t *teller) tell(plan assign.Plan) {
-	set := t.opts.Documents.Set()
-	t.documents(set)
-	uids := t.audience.uids
+// tell tells what a plan says: documents that changed, wishes that are not granted, targets
+// that leave, and of which namespaces not all is known.
+func (t *teller) tell(plan assign.Plan, sights []assign.Sight) {
+	t.documents(t.opts.Documents.Set())
 	t.opts.Observe.Planned(t.set, &plan)
-	holds := make(map[subject]bool)
+	t.holds = make(map[subject]bool)
+	announce := func(key assign.Key, reason, note string) {
+		t.announce(key, explain.Notice{Reason: explain.NoticeReason(reason), Note: note, Service: t.audience.uids[key]})
+	}
 	for _, r := range plan.Refusals {
-		of := subject{"refusal", r.Namespace, r.Service, r.Pool}
-		holds[of] = true
-		if t.news(of, r.Reason+r.Message) {
-			t.log.Warn("not granted", append(keyArgs(r.Key), "pool", r.Pool, "reason", r.Reason, "message", r.Message)...)
-			t.announce(r.Key, explain.Notice{Reason: explain.NoticeReason(r.Reason), Note: r.Message, Service: uids[r.Key]})
+		if t.tells(subject{"refusal", r.Namespace, r.Service, r.Pool}, r.Reason+r.Message, t.log.Warn,
+			"not granted", append(keyArgs(r.Key), "pool", r.Pool, "reason", r.Reason, "message", r.Message)...) {
+			announce(r.Key, r.Reason, r.Message)
 		}
 	}
 	for _, n := range plan.Notices {
-		of := subject{"notice " + n.Reason, n.Namespace, n.Service, n.Message}
-		holds[of] = true
-		if t.news(of, n.Message) {
-			t.log.Warn("a setting of the Service has another effect than it seems", append(keyArgs(n.Key), "reason", n.Reason, "message", n.Message)...)
-			t.announce(n.Key, explain.Notice{Reason: explain.NoticeReason(n.Reason), Note: n.Message, Service: uids[n.Key]})
+		if t.tells(subject{"notice " + n.Reason, n.Namespace, n.Service, n.Message}, n.Message, t.log.Warn,
+			"a setting of the Service has another effect than it seems", append(keyArgs(n.Key), "reason", n.Reason, "message", n.Message)...) {
+			announce(n.Key, n.Reason, n.Message)
 		}
 	}
 	for _, l := range plan.Lost {
-		of := subject{"service without pool", l.Namespace, l.Service, l.Pool}
-		holds[of] = true
-		if t.news(of, l.Slice) {
-			t.log.Warn("slices of a pool that no document describes, they stay as they are", append(keyArgs(l.Key), "pool", l.Pool, "slice", l.Slice)...)
+		t.tells(subject{"service without pool", l.Namespace, l.Service, l.Pool}, l.Slice, t.log.Warn,
+			"slices of a pool that no document describes, they stay as they are", append(keyArgs(l.Key), "pool", l.Pool, "slice", l.Slice)...)
+	}
+	for _, s := range sights {
+		if s.Crowded {
+			t.tells(subject{kind: "crowded namespace", namespace: s.Namespace}, s.Err.Error(), t.log.Error,
+				"not all Services and slices of a namespace are known, so none of its Services vanishes", "namespace", s.Namespace, "error", s.Err)
 		}
 	}
-	t.tellCrowds(holds)
-	t.leaving(plan, holds)
+	t.leaving(plan)
 	for _, g := range plan.Groups() {
-		holds[subject{kind: "pool", name: g.Pool}], holds[subject{kind: "group", name: name(g)}] = true, true
+		t.holds[subject{kind: "pool", name: g.Pool}], t.holds[subject{kind: "group", name: name(g)}] = true, true
+	}
+	t.forget()
+}
+
+// leaving tells which targets leave, and why.
+func (t *teller) leaving(plan assign.Plan) {
+	if plan.Kept != "" {
+		t.tells(subject{kind: "services kept"}, plan.Kept, t.log.Error, "many Services vanished at once, they are kept", "message", plan.Kept)
 	}
 	for _, each := range plan.Targets {
-		holds[subject{"service", each.Namespace, each.Service, ""}] = true
+		t.holds[subject{"service", each.Namespace, each.Service, ""}] = true
+		for _, u := range each.Uses {
+			if u.Message != "" {
+				t.tells(subject{"use", each.Namespace, each.Service, u.Pool}, string(u.State)+u.Message, t.log.Warn,
+					"what the Service takes from a pool changes", append(keyArgs(each.Key), "pool", u.Pool, "state", string(u.State), "message", u.Message)...)
+			}
+		}
 	}
-	t.forget(holds)
+}
+
+// tells logs what a plan says of a subject where that is news, and reports whether it is.
+func (t *teller) tells(of subject, text string, log func(string, ...any), message string, args ...any) bool {
+	t.holds[of] = true
+	news := t.news(of, text)
+	if news {
+		log(message, args...)
+	}
+	return news
 }
 
 // announce makes a notice known at its Service, but in a dry run.
@@ -274,34 +282,12 @@ func (t *teller) announce(key assign.Key, notice explain.Notice) {
 	}
 }
 
-// leaving tells which targets leave, and why.
-func (t *teller) leaving(plan assign.Plan, holds map[subject]bool) {
-	if kept := (subject{kind: "services kept"}); plan.Kept != "" {
-		holds[kept] = true
-		if t.news(kept, plan.Kept) {
-			t.log.Error("many Services vanished at once, they are kept", "message", plan.Kept)
-		}
-	}
-	for _, each := range plan.Targets {
-		for _, u := range each.Uses {
-			if u.Message == "" {
-				continue
-			}
-			of := subject{"use", each.Namespace, each.Service, u.Pool}
-			holds[of] = true
-			if t.news(of, string(u.State)+u.Message) {
-				t.log.Warn("what the Service takes from a pool changes", append(keyArgs(each.Key), "pool", u.Pool, "state", string(u.State), "message", u.Message)...)
-			}
-		}
-	}
-}
-
 // forget forgets what of a plan does not hold any more, and says that it is over.
-func (t *teller) forget(holds map[subject]bool) {
+func (t *teller) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for of := range t.said {
-		if of.kind != "labels" && !holds[of] {
+		if of.kind != "labels" && !t.holds[of] {
 			delete(t.said, of)
 			t.log.Info("a reported problem is over", "what", of.kind, "namespace", of.namespace, "service", of.name, "pool", of.pool)
 		}
@@ -335,28 +321,6 @@ func (t *teller) documents(set documents.Set) {
 		}
 	}
 	t.set = set
-}
-
-// crowded notes the namespaces of which not all is kept.
-func (t *teller) crowded(sights []assign.Sight) {
-	t.crowds = make(map[string]error)
-	for _, sight := range sights {
-		if sight.Crowded {
-			t.crowds[sight.Namespace] = sight.Err
-		}
-	}
-}
-
-// tellCrowds tells of them.
-func (t *teller) tellCrowds(holds map[subject]bool) {
-	for _, namespace := range slices.Sorted(maps.Keys(t.crowds)) {
-		err := t.crowds[namespace]
-		of := subject{kind: "crowded namespace", namespace: namespace}
-		holds[of] = true
-		if t.news(of, err.Error()) {
-			t.log.Error("not all Services and slices of a namespace are known, so none of its Services vanishes", "namespace", namespace, "error", err)
-		}
-	}
 }
 
 // change tells what became of one document.
