@@ -228,7 +228,7 @@ func New(opts Options) (*Server, error) {
 	s.labels = &labels{server: s}
 	s.pools = &pools{server: s, running: make(map[string]*running)}
 	s.groups = &groups{server: s, running: make(map[assign.Group]*group)}
-	s.targets = &targets{server: s, running: make(map[assign.Key]*filler), leaving: make(map[string]bool), broken: make(map[assign.Key]error), settling: newSettling(s.teller.log)}
+	s.targets = &targets{server: s, running: make(map[assign.Key]*filler), broken: make(map[assign.Key]error), settling: newSettling(s.teller.log)}
 	return s, nil
 }
 
@@ -257,7 +257,6 @@ func (s *Server) Run(ctx context.Context) error {
 	defer s.beat.Store(0)
 	for s.await(inner, s.pass(inner, time.Now())) {
 	}
-	s.targets.wait()
 	return nil
 }
 

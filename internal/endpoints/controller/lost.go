@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
@@ -95,29 +95,21 @@ func (l *knownDocuments) look(in *assign.Input, set documents.Set) (news bool) {
 // documents may have changed while no process ran. Without the right to list slices in
 // the whole cluster nothing is known of such namespaces.
 func (s *Server) findLeft(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		}
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		found, err := s.opts.Hub.Find(ctx)
 		switch {
-		case err == nil:
-			for _, namespace := range found {
-				s.opts.Hub.Watch(namespace)
-			}
-			s.searched.Store(true)
-			s.signal()
-			return
 		case apierrors.IsForbidden(err):
 			s.teller.log.Info("slices in namespaces that no document names cannot be looked for; if there are any, they stay as they are and are not checked", "error", err)
-			s.searched.Store(true)
-			s.signal()
+		case err != nil:
 			return
 		}
-		timer.Reset(retry)
-	}
+		for _, namespace := range found {
+			s.opts.Hub.Watch(namespace)
+		}
+		s.searched.Store(true)
+		s.signal()
+		end()
+	}, retry)
 }

@@ -7,7 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
-	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
@@ -60,10 +61,8 @@ func (s *source) Read(ctx context.Context) ([]inventory.Node, error) {
 
 // run makes the source, and runs what has to run beside it, until ctx ends.
 func (s *source) run(ctx context.Context) {
-	origin, ok := s.await(ctx)
-	if !ok {
-		return
-	}
+	s.await(ctx)
+	origin := s.made
 	var running sync.WaitGroup
 	defer running.Wait()
 	if origin.Run != nil {
@@ -79,16 +78,13 @@ func (s *source) run(ctx context.Context) {
 	}
 }
 
-// await makes the source, again and again until that succeeds.
-func (s *source) await(ctx context.Context) (origin Origin, ok bool) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for first := true; ; first = false {
-		select {
-		case <-ctx.Done():
-			return Origin{}, false
-		case <-timer.C:
-		}
+// await makes the source, again and again until that succeeds or ctx ends.
+func (s *source) await(ctx context.Context) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	first := true
+	wait.UntilWithContext(ctx, func(context.Context) {
+		var origin Origin
 		err := carefully(func() (err error) {
 			origin, err = s.make()
 			return err
@@ -96,17 +92,17 @@ func (s *source) await(ctx context.Context) (origin Origin, ok bool) {
 		s.mu.Lock()
 		s.made, s.err = origin, err
 		s.mu.Unlock()
+		if err == nil {
+			end()
+			close(s.ready)
+		}
 		if first {
 			close(s.tried)
 		} else if err == nil {
 			transport.Signal(s.changed)
 		}
-		if err == nil {
-			close(s.ready)
-			return origin, true
-		}
-		timer.Reset(retry)
-	}
+		first = false
+	}, retry)
 }
 
 // warnings are those of the source, if it has any.

@@ -22,17 +22,15 @@ import (
 type targets struct {
 	server  *Server
 	running map[assign.Key]*filler
-	ended   sync.WaitGroup
-	mu      sync.Mutex
-	// leaving are the slices whose last target still has requests in flight.
-	leaving map[string]bool
+	// leaving are the targets that ended and may still have requests in flight.
+	leaving []*filler
 	// broken are the targets whose stores cannot be opened. No group waits for them.
 	broken   map[assign.Key]error
 	settling *settling
 	lists    lists
 }
 
-// filler is one Service that is filler, or is about to be.
+// filler is one Service that is filled, or is about to be.
 type filler struct {
 	fills []fill
 	// phases are how far hand-overs have come; only the loop of the server uses them.
@@ -43,6 +41,8 @@ type filler struct {
 	// seen is what the last event of each fill came to, nil before the first.
 	seen []atomic.Pointer[FillState]
 
+	// gone is closed when it has ended and nothing of it is in flight any more.
+	gone    chan struct{}
 	loading sync.WaitGroup
 	mu      sync.Mutex
 	// loads is how many of its stores were not read yet, and unread why one of them could
@@ -65,6 +65,14 @@ type fill struct {
 // prepare opens the stores of new targets and reads them, and ends targets that are no
 // more, or are others now.
 func (t *targets) prepare(ctx context.Context, p assign.Plan) {
+	t.leaving = slices.DeleteFunc(t.leaving, func(f *filler) bool {
+		select {
+		case <-f.gone:
+			return true
+		default:
+			return false
+		}
+	})
 	wanted := make(map[assign.Key]bool, len(p.Targets))
 	for _, each := range p.Targets {
 		wanted[each.Key] = true
@@ -129,7 +137,7 @@ func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filler,
 	ctx, cancel := context.WithCancel(ctx)
 	f := &filler{
 		fills: fills, phases: phasesOf(fills), dryRun: dryRun, stop: cancel, seen: make([]atomic.Pointer[FillState], len(fills)),
-		loads: len(fills), states: make([]*publish.State, len(fills)),
+		gone: make(chan struct{}), loads: len(fills), states: make([]*publish.State, len(fills)),
 	}
 	for i := range fills {
 		if t.left(fills[i].of) {
@@ -148,7 +156,9 @@ func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filler,
 		}
 	}
 	for i := range fills {
-		f.loading.Go(func() {
+		f.loading.Add(1)
+		t.server.parts.Go(func() {
+			defer f.loading.Done()
 			for !t.load(ctx, f, i) && t.server.once == nil {
 				select {
 				case <-ctx.Done():
@@ -218,11 +228,11 @@ func (t *targets) end(ctx context.Context, key assign.Key, f *filler) {
 	f.stop()
 	delete(t.running, key)
 	t.settling.forget(key)
-	t.mark(f, true)
+	t.leaving = append(t.leaving, f)
 	if f.target != nil {
 		t.server.set.Remove(f.target)
 	}
-	t.ended.Go(func() {
+	t.server.parts.Go(func() {
 		f.loading.Wait()
 		if f.target != nil {
 			select {
@@ -232,37 +242,16 @@ func (t *targets) end(ctx context.Context, key assign.Key, f *filler) {
 			}
 		}
 		f.release()
-		t.mark(f, false)
+		close(f.gone)
 		t.server.signal()
 	})
 }
 
-// mark notes whether the slices of a target are being left.
-func (t *targets) mark(f *filler, leaving bool) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, each := range f.fills {
-		if key := each.of.Namespace + "/" + each.of.SliceName; leaving {
-			t.leaving[key] = true
-		} else {
-			delete(t.leaving, key)
-		}
-	}
-}
-
-// left reports whether the target before it still has the slices.
+// left reports whether a target before it still has the slices.
 func (t *targets) left(of publish.Target) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.leaving[of.Namespace+"/"+of.SliceName]
-}
-
-// wait waits for all that was started.
-func (t *targets) wait() {
-	for _, f := range t.running {
-		f.loading.Wait()
-	}
-	t.ended.Wait()
+	return slices.ContainsFunc(t.leaving, func(f *filler) bool {
+		return slices.ContainsFunc(f.fills, func(each fill) bool { return each.of.Namespace == of.Namespace && each.of.SliceName == of.SliceName })
+	})
 }
 
 // move takes over how far a hand-over is, which changes nothing of what runs.
