@@ -1,7 +1,6 @@
 package assign
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -44,7 +43,9 @@ func Resolve(in Input, memory Memory) (Plan, Memory) {
 	}
 	l := leave{in: &in, pools: poolsInUse(&in, memory, after), rules: r, targets: after}
 	l.all(&out)
-	out.sort()
+	slices.SortFunc(out.Targets, func(a, b Assignment) int { return a.Key.Compare(b.Key) })
+	slices.SortStableFunc(out.Refusals, func(a, b Refusal) int { return a.Key.Compare(b.Key) })
+	slices.SortStableFunc(out.Notices, func(a, b Notice) int { return a.Key.Compare(b.Key) })
 	return out, Memory{targets: after, pools: l.pools, read: read}
 }
 
@@ -165,18 +166,17 @@ func (u use) ended(e end, now time.Time) use {
 // poolsInUse are the pools of the input, and the last versions of vanished ones that
 // are in use.
 func poolsInUse(in *Input, memory Memory, targets map[Key]target) map[string]v1alpha1.EndpointPool {
-	known := knownPools(in, memory)
-	pools := make(map[string]v1alpha1.EndpointPool, len(in.Pools))
+	used := make(map[string]bool)
+	for _, p := range in.Pools {
+		used[p.Name] = true
+	}
 	for _, t := range targets {
 		for _, u := range t.uses {
-			if p, ok := known[u.Pool]; ok {
-				pools[u.Pool] = p
-			}
+			used[u.Pool] = true
 		}
 	}
-	for _, p := range in.Pools {
-		pools[p.Name] = p
-	}
+	pools := knownPools(in, memory)
+	maps.DeleteFunc(pools, func(name string, _ v1alpha1.EndpointPool) bool { return !used[name] })
 	return pools
 }
 
@@ -205,15 +205,4 @@ func (p *Plan) lose(key Key, uses []use) []use {
 		}
 		return u.unknown && u.end != replaced
 	})
-}
-
-func (p *Plan) sort() {
-	slices.SortFunc(p.Targets, func(a, b Assignment) int { return a.Key.Compare(b.Key) })
-	slices.SortStableFunc(p.Refusals, func(a, b Refusal) int { return a.Key.Compare(b.Key) })
-	slices.SortStableFunc(p.Notices, func(a, b Notice) int { return a.Key.Compare(b.Key) })
-}
-
-// keptMessage says what a mass disappearance means.
-func keptMessage(gone, all int) string {
-	return fmt.Sprintf("%d of %d Services lost their binding, their annotation or their pool at once, which may be a mistake: their endpoints stay published and checked; bring the documents back, or, if it is meant, remove the namespaces from spec.allow of the pools or delete the Services", gone, all)
 }

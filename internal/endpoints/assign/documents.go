@@ -13,21 +13,20 @@ import (
 func InputOf(set documents.Set) Input {
 	in := Input{Complete: set.Complete, Variables: set.Variables, Unread: make(map[string]bool)}
 	for _, e := range set.Entries {
-		switch {
-		case e.Usable():
-		case e.Object != nil && e.Key.Namespace != "": // a team's, and of its Service alone
+		if e.Usable() {
+			continue
+		}
+		if e.Object != nil && e.Key.Namespace != "" { // a team's, and of its Service alone
 			in.Unread[e.Key.Namespace] = true
-		default:
+		} else {
 			in.Complete = false // one that was never sound may be anybody's
+		}
+		if e.Key.Kind == v1alpha1.KindEndpointBinding && e.Reason != v1alpha1.ReasonOutsideBounds {
+			in.Broken = append(in.Broken, brokenOf(e))
 		}
 	}
 	for _, p := range set.Pools() {
 		in.Pools = append(in.Pools, *p)
-	}
-	for _, e := range set.Entries {
-		if e.Key.Kind == v1alpha1.KindEndpointBinding && !e.Usable() && e.Reason != v1alpha1.ReasonOutsideBounds {
-			in.Broken = append(in.Broken, brokenOf(e))
-		}
 	}
 	for _, p := range set.OnlyChecked() {
 		in.OnlyChecked = append(in.OnlyChecked, *p)

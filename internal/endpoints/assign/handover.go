@@ -45,22 +45,15 @@ func (h *handOver) message(what string) string {
 	case h.unknown, h.waits:
 		return fmt.Sprintf("%s: the old endpoints stay until all new endpoints were checked", what)
 	case h.less():
+		need := cmp.Or(h.need, Count{IPv4: 1})
 		remedy := "set MAX_REMOVAL_PERCENT higher"
 		if h.by != "" {
 			remedy = fmt.Sprintf("set spec.guard.maxRemovalPercent of EndpointPool %s higher or remove the namespace from its spec.allow", h.by)
 		}
 		return fmt.Sprintf("%s, but only %s of the new endpoints pass their checks, and at least %s must pass: the old endpoints stay; make more of the new endpoints pass, or, if the change is meant, %s",
-			what, h.passing, max1(h.need), remedy)
+			what, h.passing, need, remedy)
 	}
 	return fmt.Sprintf("%s: the old endpoints stay until the API server has stored %s of the new endpoints as ready; it has %s", what, h.passing, h.stored)
-}
-
-// max1 is the least that takes over: one endpoint, where no family needs any.
-func max1(need Count) Count {
-	if need == (Count{}) {
-		return Count{IPv4: 1}
-	}
-	return need
 }
 
 // serving returns which endpoints of a use work, as far as is known. Where its group has decided
@@ -76,18 +69,18 @@ func (in *Input) serving(key Key, u *use) (iter.Seq[netip.Addr], bool) {
 // have the same ports.
 func (in *Input) handOver(key Key, old []*use, percent int, others []Group) handOver {
 	var h handOver
-	taken := newTally(len(old))
+	var serve, passing []having
 	for _, u := range old {
 		serving, known := in.serving(key, u)
 		h.unknown = h.unknown || !known
-		taken.add(u.Ports, serving)
+		serve = append(serve, having{u.Ports, serving})
 	}
+	taken := countOf(serve...)
 	share := func(n int) int { return (n*(100-percent) + 99) / 100 }
 	h.need = Count{share(taken.IPv4), share(taken.IPv6)}
-	var passing []iter.Seq[netip.Addr]
 	for _, g := range others {
 		if health, decided := in.Health(g); decided && health.Checked {
-			passing = append(passing, health.Passing)
+			passing = append(passing, having{all: health.Passing})
 		} else {
 			h.waits = true
 		}
@@ -157,7 +150,7 @@ func (l *leave) drainsSince(key Key, u *use) (since time.Time) {
 		}
 	}
 	ready, _ := l.in.Stored(key, u.SliceName(key))
-	if countOf(ready) != (Count{}) || since.IsZero() || since.After(l.in.Now) {
+	if countOf(having{all: ready}) != (Count{}) || since.IsZero() || since.After(l.in.Now) {
 		return l.in.Now
 	}
 	return since
@@ -168,7 +161,7 @@ func (l *leave) drainsSince(key Key, u *use) (since time.Time) {
 func (l *leave) handOver(key Key, t target, i int) (h handOver, others bool) {
 	u := &t.uses[i]
 	var groups []Group
-	var stored []iter.Seq[netip.Addr]
+	var stored []having
 	var changes bool
 	var by string
 	came := slices.ContainsFunc(t.uses, u.followedBy)
@@ -182,7 +175,7 @@ func (l *leave) handOver(key Key, t target, i int) (h handOver, others bool) {
 		if proves { // what still changes itself proves nothing of what it will be
 			groups = append(groups, o.Group)
 			now, _ := l.in.Stored(key, o.SliceName(key))
-			stored = append(stored, now)
+			stored = append(stored, having{all: now})
 		}
 	}
 	percent, by := percentOf(l.rules.pools, u.Pool, by)

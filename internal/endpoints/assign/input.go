@@ -64,9 +64,12 @@ type Input struct {
 	Drains func(key Key, slice string) bool
 }
 
-// checks is how many checks a group makes, as far as is known.
-func (in *Input) checks(g Group) int {
+// Checks is how many checks a group makes or would make, as far as is known.
+func (in *Input) Checks(g Group) int {
 	nodes := in.Nodes[g.Pool]
+	if g.Check.Mode == v1alpha1.HealthCheckNone {
+		return 0
+	}
 	if g.Remote == (inventory.RemoteService{}) || in.Placed == nil {
 		return nodes
 	}

@@ -22,7 +22,7 @@ type leave struct {
 // all writes the targets into the plan, and forgets what is done.
 func (l *leave) all(out *Plan) {
 	if gone, all := l.vanished(); gone > max(1, all/2) {
-		l.kept, out.Kept = true, keptMessage(gone, all)
+		l.kept, out.Kept = true, fmt.Sprintf("%d of %d Services lost their binding, their annotation or their pool at once, which may be a mistake: their endpoints stay published and checked; bring the documents back, or, if it is meant, remove the namespaces from spec.allow of the pools or delete the Services", gone, all)
 	}
 	for key, t := range l.targets {
 		t.uses = slices.DeleteFunc(t.uses, func(u use) bool { return u.emptied && !l.rules.publishes(key, &u) })

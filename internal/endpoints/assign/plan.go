@@ -195,51 +195,37 @@ func (c Count) String() string {
 	return fmt.Sprintf("%d IPv4 and %d IPv6", c.IPv4, c.IPv6)
 }
 
-// tally counts the endpoints of several uses. One that several have, as while a pool is split or
-// renamed, counts once.
-type tally struct {
-	Count
-	// seen is nil where there is one use, which has each address once.
-	seen map[netip.AddrPort]struct{}
+// having is what a use has: endpoints with its ports.
+type having struct {
+	ports []publish.Port
+	all   iter.Seq[netip.Addr] // nil for none
 }
 
-func newTally(uses int) *tally {
-	if uses < 2 {
-		return &tally{}
-	}
-	return &tally{seen: make(map[netip.AddrPort]struct{})}
-}
-
-// add counts what one use has. The same address with another port is another endpoint.
-func (t *tally) add(ports []publish.Port, all iter.Seq[netip.Addr]) {
-	if all == nil {
-		return
-	}
-	var port uint16
-	if len(ports) > 0 {
-		port = ports[0].Number
-	}
-	for addr := range all {
-		at := netip.AddrPortFrom(addr, port)
-		if _, twice := t.seen[at]; twice {
+// countOf counts what several uses have. An endpoint that several have, as while a pool is split or
+// renamed, counts once. The same address with another port is another endpoint.
+func countOf(all ...having) (count Count) {
+	seen := make(map[netip.AddrPort]bool)
+	for _, has := range all {
+		if has.all == nil {
 			continue
 		}
-		if t.seen != nil {
-			t.seen[at] = struct{}{}
+		var port uint16
+		if len(has.ports) > 0 {
+			port = has.ports[0].Number
 		}
-		if addr.Is4() {
-			t.IPv4++
-		} else {
-			t.IPv6++
+		for addr := range has.all {
+			if at := netip.AddrPortFrom(addr, port); len(all) > 1 { // one use has each address once
+				if seen[at] {
+					continue
+				}
+				seen[at] = true
+			}
+			if addr.Is4() {
+				count.IPv4++
+			} else {
+				count.IPv6++
+			}
 		}
 	}
-}
-
-// countOf counts what several uses with the same ports have.
-func countOf(all ...iter.Seq[netip.Addr]) Count {
-	t := newTally(len(all))
-	for _, one := range all {
-		t.add(nil, one)
-	}
-	return t.Count
+	return count
 }

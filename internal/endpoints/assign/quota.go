@@ -66,7 +66,7 @@ func (q *quota) with(key Key, u *Use) (targets, made, total int) {
 	if !u.shared() && !q.own[t][u.Group] {
 		made += q.checks(u.Group)
 	}
-	if !q.groups[u.Group] && u.Check.Mode != v1alpha1.HealthCheckNone {
+	if !q.groups[u.Group] {
 		total += q.checks(u.Group)
 	}
 	return targets, made, total

@@ -28,7 +28,7 @@ func (r *rules) broken(name string) bool {
 func newRules(in *Input) *rules {
 	r := &rules{
 		in: in, pools: make(map[string]*v1alpha1.EndpointPool, len(in.Pools)), services: make(map[Key]*Service, len(in.Services)),
-		slices: make(map[Key][]PublishedSlice, len(in.Published)), quota: quota{checks: in.checks, targets: map[tenant]map[Key]bool{}, own: map[tenant]map[Group]bool{}, made: map[tenant]int{}, groups: map[Group]bool{}},
+		slices: make(map[Key][]PublishedSlice, len(in.Published)), quota: quota{checks: in.Checks, targets: map[tenant]map[Key]bool{}, own: map[tenant]map[Group]bool{}, made: map[tenant]int{}, groups: map[Group]bool{}},
 	}
 	for i := range in.Pools {
 		r.pools[in.Pools[i].Name] = &in.Pools[i]
@@ -181,11 +181,11 @@ func (r *rules) ports(key Key, req request) (publish.Target, Refusal) {
 	}
 	target.PortFromService = len(target.Ports) == 1 && target.Ports[0].Name == ""
 	if len(target.Ports) == 0 {
-		for _, p := range service.Ports {
-			if p.TargetPort == 0 {
+		target.Ports = r.offered(key)
+		for _, p := range target.Ports {
+			if p.Number == 0 {
 				return refuse(v1alpha1.ReasonPortMismatch, fmt.Sprintf("port %q of Service %s has a target port that is no number, which names a port of Pods: no slice is made; give it the number of the port on the nodes, or set spec.ports of a binding", p.Name, key))
 			}
-			target.Ports = append(target.Ports, publish.Port{Name: p.Name, Protocol: p.Protocol, Number: p.TargetPort})
 		}
 	}
 	if _, problem := publish.ResolvePorts(service, target); problem.Kind != "" && !req.variables {
@@ -211,7 +211,10 @@ func (r *rules) traits(key Key, uses []use) []Notice {
 	if service.Topology != "" {
 		note(TopologyIgnored, "%s of Service %s has no effect: it needs hints in every slice, and these slices have none; remove it", service.Topology, key)
 	}
-	endpoints, ipv6 := r.published(key)
+	endpoints, ipv6 := 0, 0
+	for _, p := range r.slices[key] {
+		endpoints, ipv6 = endpoints+p.Endpoints, ipv6+p.IPv6
+	}
 	if endpoints > ipv6 && !service.IPv4 && service.IPv6 {
 		note(FamilyUnused, "Service %s has only IPv6, so its %s of IPv4 are published but never used; add the family to spec.ipFamilies, or leave the subnet out", key, inventory.Counted(endpoints-ipv6, "endpoint", "endpoints"))
 	}
@@ -222,14 +225,6 @@ func (r *rules) traits(key Key, uses []use) []Notice {
 		note(HeadlessPort, "Service %s is headless, so its clients get addresses from DNS and choose the port themselves: the endpoints listen on port %d, not on port %d of the Service; give both the same number", key, target, port)
 	}
 	return notices
-}
-
-// published counts the endpoints of a Service, and those of IPv6 among them.
-func (r *rules) published(key Key) (endpoints, ipv6 int) {
-	for _, p := range r.slices[key] {
-		endpoints, ipv6 = endpoints+p.Endpoints, ipv6+p.IPv6
-	}
-	return endpoints, ipv6
 }
 
 // otherPort returns the first port of a Service that differs from the one that its

@@ -71,9 +71,9 @@ func (g *group) same(p *running) bool {
 func name(g assign.Group) string { return fmt.Sprintf("%s %v %s", g.Pool, g.Check, g.Remote) }
 
 // run starts and ends groups. One that begins waits until there is room for its checks.
-func (g *groups) run(ctx context.Context, plan assign.Plan) {
+func (g *groups) run(ctx context.Context, in assign.Input, plan assign.Plan) {
 	wanted := make(map[assign.Group]bool)
-	for _, key := range g.admitted(plan) {
+	for _, key := range g.admitted(in, plan) {
 		wanted[key] = true
 		if p := g.server.pools.running[key.Pool]; p != nil { // else it cannot be read: what it decided stays
 			g.renew(ctx, plan, key, p)

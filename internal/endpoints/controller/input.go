@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 )
@@ -84,23 +86,15 @@ func (l *labels) of(pools []v1alpha1.EndpointPool) (map[string]map[string]string
 // run reads the labels again and again. Where they cannot be read, those that were read
 // last count, and nothing vanishes.
 func (l *labels) run(ctx context.Context) {
-	ticker := time.NewTicker(time.Second)
-	defer ticker.Stop()
 	var due time.Time
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-ticker.C:
-			if !l.wanted.Load() || now.Before(due) {
-				continue
-			}
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		if now := time.Now(); l.wanted.Load() && !now.Before(due) {
 			due = now.Add(retry)
+			if l.read(ctx) {
+				l.server.signal()
+			}
 		}
-		if l.read(ctx) {
-			l.server.signal()
-		}
-	}
+	}, time.Second)
 }
 
 // read reads the labels once, and reports whether they are others than before.

@@ -32,7 +32,7 @@ func (s *Server) pass(ctx context.Context, now time.Time) time.Time {
 	s.teller.planned(in, next)
 	s.pools.run(ctx, next)
 	s.targets.prepare(ctx, next)
-	s.groups.run(ctx, next)
+	s.groups.run(ctx, in, next)
 	s.targets.run()
 	s.teller.tell(next, s.sights)
 	s.show(in, next)

@@ -128,10 +128,10 @@ var errQueued = errors.New("waits for other hand-overs, because all checks toget
 // checked in any case. The rest, which is to take the place of that, is checked as long as all
 // together is no more than the hub checks: what began first, then in the order of their names.
 // How much that is may become known when they run.
-func (g *groups) admitted(of assign.Plan) []assign.Group {
+func (g *groups) admitted(in assign.Input, of assign.Plan) []assign.Group {
 	keys, total := of.Groups(), 0
 	for _, key := range keys {
-		total += g.checks(key)
+		total += in.Checks(key)
 	}
 	if total <= g.server.opts.MaxChecks {
 		return keys // so it is nearly always
@@ -149,7 +149,7 @@ func (g *groups) admitted(of assign.Plan) []assign.Group {
 	slices.SortStableFunc(keys, func(a, b assign.Group) int { return cmp.Compare(order(a), order(b)) })
 	total = 0
 	return slices.DeleteFunc(keys, func(key assign.Group) bool {
-		n := g.checks(key)
+		n := in.Checks(key)
 		if !held[key] && total+n > g.server.opts.MaxChecks {
 			g.server.teller.group(key, errQueued)
 			return true
@@ -157,19 +157,6 @@ func (g *groups) admitted(of assign.Plan) []assign.Group {
 		total += n
 		return false
 	})
-}
-
-// checks is how many checks a group makes or would make, as far as is known.
-func (g *groups) checks(key assign.Group) int {
-	p := g.server.pools.running[key.Pool]
-	if p == nil || key.Check.Mode == v1alpha1.HealthCheckNone {
-		return 0
-	}
-	n := int(p.size.Load())
-	if placed, known := g.placed(key); known {
-		n = min(n, placed)
-	}
-	return n
 }
 
 // held returns the groups that are checked in any case: all but those that are to take over
