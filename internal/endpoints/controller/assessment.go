@@ -110,7 +110,7 @@ func (s *Server) assessment() Assessment {
 	return a
 }
 
-// unwritable is why the slices of a Service were not read, nil where they were.
+// unwritable is why the slices of a Service cannot be read, nil where that is not so.
 func (t *targets) unwritable(key assign.Key) error {
 	if f := t.running[key]; f != nil && t.broken[key] == nil {
 		return f.unreadable()

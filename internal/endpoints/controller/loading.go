@@ -71,7 +71,7 @@ type beginning struct {
 	// drains drain since then, as far as is known.
 	members []inventory.Member
 	drains  map[netip.Addr]time.Time
-	// without are the targets whose stores cannot be read.
+	// without are the targets whose stores cannot be opened or read.
 	without []assign.Key
 }
 
@@ -85,14 +85,11 @@ func (t *targets) beginning(p assign.Plan, g assign.Group) (from beginning, know
 			if u.Group != g && (u.Next == nil || u.Next.Group != g) {
 				continue
 			}
-			f := t.running[each.Key]
-			if f == nil && t.broken[each.Key] != nil {
-				continue
-			}
-			if f != nil && f.unreadable() != nil {
+			if t.unwritable(each.Key) != nil {
 				from.without = append(from.without, each.Key)
 				continue
 			}
+			f := t.running[each.Key]
 			if f == nil || !f.known() {
 				return beginning{}, false
 			}

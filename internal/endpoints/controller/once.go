@@ -135,9 +135,8 @@ func (s *Server) settledGroups(now *snapshot) int {
 // unreadable reports whether no target of a group can be read.
 func (t *targets) unreadable(p assign.Plan, g assign.Group) bool {
 	return !slices.ContainsFunc(p.Targets, func(each assign.Assignment) bool {
-		f := t.running[each.Key]
 		uses := slices.ContainsFunc(each.Uses, func(u assign.PoolUse) bool { return u.Group == g || u.Next != nil && u.Next.Group == g })
-		return uses && t.broken[each.Key] == nil && (f == nil || f.unreadable() == nil)
+		return uses && t.unwritable(each.Key) == nil
 	})
 }
 

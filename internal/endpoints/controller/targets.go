@@ -24,7 +24,7 @@ type targets struct {
 	running map[assign.Key]*filler
 	// leaving are the targets that ended and may still have requests in flight.
 	leaving []*filler
-	// broken are the targets whose stores cannot be opened. No group waits for them.
+	// broken are the targets whose stores cannot be opened.
 	broken   map[assign.Key]error
 	settling *settling
 	lists    lists
