@@ -93,7 +93,8 @@ func (s *Server) assessment() Assessment {
 	}
 	for i := range a.Plan.Targets {
 		t := &AssessedTarget{Assignment: a.Plan.Targets[i]}
-		for j, each := range s.targets.fills(t.Assignment) {
+		fills, _ := s.targets.fills(t.Assignment)
+		for j, each := range fills {
 			f := &AssessedFill{Use: t.Uses[j], Target: each.of}
 			var seen *FillState
 			if j < len(a.Targets[i].Fills) {

@@ -35,7 +35,7 @@ func (s Settling) Expect(key assign.Key, names ...string) {
 	for _, name := range names {
 		fills = append(fills, fill{of: publish.Target{SliceName: name}})
 	}
-	s.s.expect(key, fills)
+	s.s.expect(key, fills, make([]writer.Phase, len(fills)))
 }
 
 // Forget waits for a Service no longer, Take takes in an outcome.

@@ -58,7 +58,6 @@ type fill struct {
 	// verdict is the name of the group.
 	verdict string
 	of      publish.Target
-	phase   writer.Phase
 	store   Store
 }
 
@@ -76,21 +75,22 @@ func (t *targets) prepare(ctx context.Context, p assign.Plan) {
 	wanted := make(map[assign.Key]bool, len(p.Targets))
 	for _, each := range p.Targets {
 		wanted[each.Key] = true
-		fills, dryRun := t.fills(each), each.DryRun || t.server.opts.DryRun
+		fills, phases := t.fills(each)
+		dryRun := each.DryRun || t.server.opts.DryRun
 		before := t.running[each.Key]
 		if before != nil && before.dryRun == dryRun && slices.EqualFunc(before.fills, fills, sameFill) {
-			before.move(fills)
+			before.move(phases)
 			continue
 		}
 		if before != nil {
 			t.end(ctx, each.Key, before)
 		}
-		f, err := t.open(ctx, fills, dryRun)
+		f, err := t.open(ctx, fills, phases, dryRun)
 		t.server.teller.target(each.Key, err)
 		if t.broken[each.Key] = err; f != nil {
 			f.know(before)
 			t.running[each.Key] = f
-			t.settling.expect(each.Key, fills)
+			t.settling.expect(each.Key, fills, phases)
 		}
 	}
 	for _, key := range sortedKeys(t.running) {
@@ -101,22 +101,22 @@ func (t *targets) prepare(ctx context.Context, p assign.Plan) {
 	maps.DeleteFunc(t.broken, func(key assign.Key, _ error) bool { return !wanted[key] })
 }
 
-// fills are what a target is made of.
-func (t *targets) fills(each assign.Assignment) []fill {
-	fills := make([]fill, 0, len(each.Uses))
+// fills are what a target is made of, and how far hand-overs have come.
+func (t *targets) fills(each assign.Assignment) (fills []fill, phases []writer.Phase) {
 	for _, u := range each.Uses {
 		f := fill{verdict: name(u.Group), of: u.Target(each.Key)}
 		f.of.ManagedBy, f.of.MaxEndpoints = t.server.opts.ManagedBy, t.server.opts.MaxEndpoints
+		phase := writer.Serving
 		switch u.State {
 		case assign.Draining:
-			f.phase = writer.Draining
+			phase = writer.Draining
 		case assign.Emptied:
-			f.phase = writer.Emptied
+			phase = writer.Emptied
 		case assign.Active, assign.Leaving, assign.Kept:
 		}
-		fills = append(fills, f)
+		fills, phases = append(fills, f), append(phases, phase)
 	}
-	return fills
+	return fills, phases
 }
 
 // sortedKeys are the keys of targets in their order, so that one seed of a simulation is one
@@ -133,10 +133,10 @@ func sameFill(a, b fill) bool {
 
 // open opens the stores of a target, and begins to read them. It returns nil where a
 // target before it has not ended yet.
-func (t *targets) open(ctx context.Context, fills []fill, dryRun bool) (*filler, error) {
+func (t *targets) open(ctx context.Context, fills []fill, phases []writer.Phase, dryRun bool) (*filler, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	f := &filler{
-		fills: fills, phases: phasesOf(fills), dryRun: dryRun, stop: cancel, seen: make([]atomic.Pointer[FillState], len(fills)),
+		fills: fills, phases: phases, dryRun: dryRun, stop: cancel, seen: make([]atomic.Pointer[FillState], len(fills)),
 		gone: make(chan struct{}), loads: len(fills), states: make([]*publish.State, len(fills)),
 	}
 	for i := range fills {
@@ -255,20 +255,11 @@ func (t *targets) left(of publish.Target) bool {
 }
 
 // move takes over how far a hand-over is, which changes nothing of what runs.
-func (f *filler) move(fills []fill) {
-	phases := phasesOf(fills)
+func (f *filler) move(phases []writer.Phase) {
 	if !slices.Equal(f.phases, phases) && f.target != nil {
 		f.target.Move(phases)
 	}
 	f.phases = phases
-}
-
-func phasesOf(fills []fill) []writer.Phase {
-	phases := make([]writer.Phase, len(fills))
-	for i, each := range fills {
-		phases[i] = each.phase
-	}
-	return phases
 }
 
 // know takes over what came of the slices that the target before it had too.
@@ -373,15 +364,15 @@ func newSettling(log *slog.Logger) *settling {
 }
 
 // expect waits for a Service.
-func (s *settling) expect(key assign.Key, fills []fill) {
+func (s *settling) expect(key assign.Key, fills []fill, phases []writer.Phase) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.open) == 0 {
 		s.since = time.Now()
 	}
 	s.services[key] = true
-	for _, each := range fills {
-		if each.phase != writer.Emptied {
+	for i, each := range fills {
+		if phases[i] != writer.Emptied {
 			s.open[slot{key, each.of.SliceName}] = true
 		}
 	}
