@@ -383,7 +383,10 @@ func (s *settling) forget(key assign.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.services, key)
-	s.close(func(of slot) bool { return of.Key == key })
+	if len(s.open) > 0 {
+		maps.DeleteFunc(s.open, func(of slot, _ bool) bool { return of.Key == key })
+		s.tell()
+	}
 }
 
 // take takes in an outcome. In a dry run it is enough that the slices were planned.
@@ -391,15 +394,14 @@ func (s *settling) take(key assign.Key, dryRun bool, o writer.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if is := (slot{key, o.SliceName}); s.open[is] && o.Checked && (o.Pending == 0 || dryRun) {
-		s.close(func(of slot) bool { return of == is })
+		delete(s.open, is)
+		s.tell()
 	}
 }
 
-// close notes what is not open any more, and tells if that was the last of it.
-func (s *settling) close(is func(slot) bool) {
-	before := len(s.open)
-	maps.DeleteFunc(s.open, func(of slot, _ bool) bool { return is(of) })
-	if len(s.open) == 0 && before > 0 && len(s.services) > 0 {
+// tell tells if what was closed was the last that was open.
+func (s *settling) tell() {
+	if len(s.open) == 0 && len(s.services) > 0 {
 		s.log.Info("the slices of all Services are as decided", "services", len(s.services), "after", time.Since(s.since).Round(time.Millisecond).String())
 	}
 }
