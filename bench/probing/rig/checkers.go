@@ -20,19 +20,10 @@ import (
 // probeAll checks with internal/endpoints/health, and counts streaks once a second as the
 // daemon does while nothing changes.
 func probeAll(ctx context.Context, c probing.Case) error {
-	checker, err := health.New(health.Options{Mode: health.Mode(c.Mode), Port: probing.Port, Timeout: probing.Timeout})
-	if err != nil {
-		return err
-	}
-	hub, err := health.NewHub(health.HubOptions{})
-	if err != nil {
-		return err
-	}
-	// Gather is the daemon's.
-	loop, err := hub.Loop(hub.Share(1), health.LoopOptions{Check: checker.Check, Interval: probing.Interval, Gather: 20 * time.Millisecond})
-	if err != nil {
-		return err
-	}
+	checker := health.New(health.Options{Mode: health.Mode(c.Mode), Port: probing.Port, Timeout: probing.Timeout, Path: "/", Expected: good{}})
+	hub := health.NewHub(health.HubOptions{Concurrency: 256})
+	// FastInterval and Gather are the daemon's.
+	loop := hub.Loop(hub.Share(1), health.LoopOptions{Check: checker.Check, Interval: probing.Interval, FastInterval: probing.Interval / 10, Gather: 20 * time.Millisecond})
 	targets := make([]inventory.Watch, c.Backends)
 	for i := range targets {
 		targets[i] = inventory.Watch{Address: c.Address(i)}
@@ -50,8 +41,16 @@ func probeAll(ctx context.Context, c probing.Case) error {
 		defer pprof.StopCPUProfile()
 	}
 	go count(ctx, loop)
-	return hub.Run(ctx)
+	hub.Run(ctx)
+	return nil
 }
+
+// good are the statuses that pass by default.
+type good struct{}
+
+func (good) Contains(status int) bool { return status >= 200 && status < 400 }
+
+func (good) String() string { return "200-399" }
 
 func count(ctx context.Context, loop *health.Loop) {
 	var checks inventory.Health

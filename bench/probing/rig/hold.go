@@ -28,7 +28,7 @@ func holdAll(ctx context.Context, c probing.Case) error {
 		sync.Mutex
 		conns []*net.TCPConn
 	}
-	hub, err := health.NewConnections(health.ConnectionsOptions{
+	hub := health.NewConnections(health.ConnectionsOptions{
 		MaxConnections: c.Backends,
 		Dial: func(ctx context.Context, target netip.AddrPort) (net.Conn, error) {
 			conn, err := dialer.DialContext(ctx, "tcp", target.String())
@@ -42,16 +42,10 @@ func holdAll(ctx context.Context, c probing.Case) error {
 		// The connects are spread over 10 s instead of 30.
 		Random: func() float64 { return rand.Float64() / 3 },
 	})
-	if err != nil {
-		return err
-	}
-	holder, err := hub.Holder(health.HolderOptions{
+	holder := hub.Holder(health.HolderOptions{
 		Port: probing.Port, Timeout: 5 * time.Second, Interval: probing.Interval, MaxAlarmPercent: 50,
 		Alarm: func(a health.Alarm) { fmt.Fprintln(os.Stderr, "lost the connection to", a.Address, a.Kind) },
 	})
-	if err != nil {
-		return err
-	}
 	all := make([]netip.Addr, c.Backends)
 	for i := range all {
 		all[i] = c.Address(i)

@@ -138,5 +138,5 @@ func newChecker(pool *v1alpha1.EndpointPool, check assign.Check, a access) (*hea
 			return nil, err
 		}
 	}
-	return health.New(options)
+	return health.New(options), nil
 }

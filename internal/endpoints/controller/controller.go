@@ -215,15 +215,15 @@ func New(opts Options) (*Server, error) {
 	lost := &knownDocuments{Documents: opts.Documents, kinds: make(map[string]bool), asked: make(map[share]bool)}
 	opts.Documents = lost
 	s := &Server{opts: opts, lost: lost, news: make(chan struct{}, 1), start: time.Now()}
-	var setErr, probeErr, holdErr error
-	s.set, setErr = writer.NewSet(writer.SetOptions{Lanes: opts.Lanes, Rate: rate, Random: opts.Random})
-	s.probes, probeErr = health.NewHub(health.HubOptions{Concurrency: opts.Concurrency, MaxChecks: opts.MaxChecks})
-	opts.Connections.Random = opts.Random
-	opts.Connections.MaxConnections = cmp.Or(opts.Connections.MaxConnections, min(assign.MaxChecks, health.MaxConnections(opts.Concurrency)))
-	s.holds, holdErr = health.NewConnections(opts.Connections)
-	if err := errors.Join(setErr, probeErr, holdErr); err != nil {
+	var err error
+	s.set, err = writer.NewSet(writer.SetOptions{Lanes: opts.Lanes, Rate: rate, Random: opts.Random})
+	if err != nil {
 		return nil, err
 	}
+	s.probes = health.NewHub(health.HubOptions{Concurrency: opts.Concurrency, MaxChecks: opts.MaxChecks})
+	opts.Connections.Random = opts.Random
+	opts.Connections.MaxConnections = cmp.Or(opts.Connections.MaxConnections, min(assign.MaxChecks, health.MaxConnections(opts.Concurrency)))
+	s.holds = health.NewConnections(opts.Connections)
 	s.teller = newTeller(opts)
 	s.labels = &labels{server: s}
 	s.pools = &pools{server: s, running: make(map[string]*running)}
@@ -247,7 +247,7 @@ func (s *Server) Run(ctx context.Context) error {
 	s.ran = time.Now()
 	s.teller.thorough = s.teller.log.Enabled(ctx, slog.LevelDebug)
 	s.parts.Go(func() { _ = s.opts.Watch(inner) })
-	s.parts.Go(func() { _ = s.probes.Run(inner) })
+	s.parts.Go(func() { s.probes.Run(inner) })
 	s.parts.Go(func() { s.holds.Run(inner) })
 	s.parts.Go(func() { s.labels.run(inner) })
 	if s.once == nil {

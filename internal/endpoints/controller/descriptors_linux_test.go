@@ -81,10 +81,7 @@ func TestContract180HeldConnectionsLeaveChecksTheirDescriptors(t *testing.T) {
 // crowded are the options of a Server that checks and holds the crowd.
 func crowded(t *testing.T, port uint16, concurrency int) controller.Options {
 	t.Helper()
-	checker, err := health.New(health.Options{Port: port, Timeout: time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := health.New(health.Options{Port: port, Timeout: time.Second})
 	var nodes answers
 	for _, a := range addresses() {
 		nodes = append(nodes, inventory.Node{Name: a.String(), Addresses: []netip.Addr{a}, Ready: true, Worker: true})

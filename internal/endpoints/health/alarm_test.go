@@ -43,13 +43,10 @@ func (c *slowAnswers) check(ctx context.Context, a netip.Addr) inventory.Result 
 func alarmed(t *testing.T, checks *slowAnswers, overlap time.Duration, story func(alarm func(), take func() []inventory.Result)) {
 	t.Helper()
 	bubble.Test(t, func(t *testing.T) {
-		loop, err := health.NewLoop(health.LoopOptions{Interval: 2 * time.Second, Overlap: overlap, Gather: 20 * time.Millisecond, Check: checks.check})
-		if err != nil {
-			t.Fatal(err)
-		}
+		loop := health.NewLoop(health.LoopOptions{Interval: 2 * time.Second, Overlap: overlap, Gather: 20 * time.Millisecond, Check: checks.check})
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
-		go func() { _ = loop.Run(ctx); close(done) }()
+		go func() { loop.Run(ctx); close(done) }()
 		a := netip.MustParseAddr("10.0.0.1")
 		loop.Watch([]inventory.Watch{{Address: a}})
 		story(func() { loop.Alarm(a, 3) }, loop.Take)

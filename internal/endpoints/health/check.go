@@ -1,14 +1,10 @@
 package health
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
-	"net/url"
-	"strings"
 	"sync"
 	"time"
 
@@ -31,12 +27,8 @@ type Checker struct {
 	startWall, startMono time.Time
 }
 
-// New returns a checker.
-func New(options Options) (*Checker, error) {
-	options = options.withDefaults()
-	if err := options.check(); err != nil {
-		return nil, err
-	}
+// New returns a checker. What its options say was judged where the documents were.
+func New(options Options) *Checker {
 	now := time.Now()
 	return &Checker{
 		options: options,
@@ -44,7 +36,7 @@ func New(options Options) (*Checker, error) {
 		dialer:    net.Dialer{KeepAlive: -1},
 		startWall: now.Round(0),
 		startMono: now,
-	}, nil
+	}
 }
 
 // Check asks the address and says what it learned. It returns soon after the
@@ -86,15 +78,16 @@ func (c *Checker) ask(ctx context.Context, target netip.AddrPort) answer {
 	}
 	conn := dialed.(*net.TCPConn) //nolint:errcheck // that is what TCP gives
 	defer hangUp(conn)
-	if c.options.Mode == TCP {
-		return passed(target.String() + " accepted the connection")
-	}
 	stop := context.AfterFunc(bounded, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
-	if c.options.Mode == HTTP {
+	switch c.options.Mode {
+	case HTTP:
 		return c.get(ctx, conn, target)
+	case HTTPS:
+		return c.getSecurely(ctx, bounded, conn, target)
+	case TCP:
 	}
-	return c.getSecurely(ctx, bounded, conn, target)
+	return passed(target.String() + " accepted the connection")
 }
 
 // Mode is how an address is asked.
@@ -117,83 +110,19 @@ type Statuses interface {
 	String() string
 }
 
-// Options say how to ask. Port and Timeout are required, and Path and what
-// follows it matters to HTTP and HTTPS only.
+// Options say how to ask. Path and what follows it matters to HTTP and HTTPS only, which
+// require Path and Expected.
 type Options struct {
-	// Mode is TCP where it is empty.
 	Mode Mode
 	// Port is the only port that is ever connected to.
 	Port uint16
 	// Timeout bounds the whole check, from the first packet to the last byte.
 	Timeout time.Duration
-	// Path is the target of the request, with its query; "/" where it is empty.
+	// Path is the target of the request, with its query.
 	Path string
 	// Host is the Host header; address and port where it is empty.
 	Host string
-	// Expected are the statuses to pass; 200 to 399 where it is nil.
+	// Expected are the statuses to pass.
 	Expected Statuses
 	TLS      TLS
 }
-
-// withDefaults returns the options with what was left empty filled in.
-func (o Options) withDefaults() Options {
-	o.Mode, o.Path = cmp.Or(o.Mode, TCP), cmp.Or(o.Path, "/")
-	if o.Expected == nil {
-		o.Expected = statusRange{low: 200, high: 399}
-	}
-	return o
-}
-
-// check returns every mistake in the options.
-func (o Options) check() error {
-	var mistakes []error
-	complain := func(format string, args ...any) {
-		mistakes = append(mistakes, fmt.Errorf("health check: "+format, args...))
-	}
-	switch o.Mode {
-	case TCP, HTTP, HTTPS:
-	default:
-		complain("unknown mode %q", o.Mode)
-	}
-	if o.Port == 0 {
-		complain("no port")
-	}
-	if o.Timeout <= 0 {
-		complain("time-out %s is not positive", o.Timeout)
-	}
-	if !validPath(o.Path) {
-		complain("path %q is not an absolute path of printable characters", o.Path)
-	}
-	if o.Host != "" && !validHost(o.Host) {
-		complain("host %q is not a host name or host:port", o.Host)
-	}
-	return errors.Join(mistakes...)
-}
-
-// validPath reports whether path can stand in a request line as it is.
-func validPath(path string) bool {
-	_, err := url.ParseRequestURI(path)
-	return err == nil && path[0] == '/' && printable(path) && !strings.ContainsAny(path, " #")
-}
-
-// validHost reports whether host is what stands between // and / in a URL,
-// without a user.
-func validHost(host string) bool {
-	parsed, err := url.Parse("http://" + host + "/")
-	return err == nil && parsed.Host == host && parsed.Hostname() != "" && printable(host) &&
-		!strings.ContainsAny(host, " %")
-}
-
-// printable reports whether text is of printable ASCII characters only.
-func printable(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
-}
-
-// statusRange is the default for Statuses.
-type statusRange struct{ low, high int }
-
-// Contains reports whether the status is in the range.
-func (r statusRange) Contains(status int) bool { return r.low <= status && status <= r.high }
-
-// String returns the range as "200-399".
-func (r statusRange) String() string { return fmt.Sprintf("%d-%d", r.low, r.high) }

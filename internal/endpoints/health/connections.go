@@ -2,8 +2,6 @@ package health
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/netip"
@@ -35,7 +33,7 @@ const (
 
 // ConnectionsOptions say how connections are held. MaxConnections is required.
 type ConnectionsOptions struct {
-	// MaxConnections bounds the connections. Addresses beyond are not held.
+	// MaxConnections bounds the connections, at least 1. Addresses beyond are not held.
 	MaxConnections int
 	// Dial opens a connection; a TCP dialer with keep-alives where it is nil.
 	Dial func(context.Context, netip.AddrPort) (net.Conn, error)
@@ -62,11 +60,8 @@ type Connections struct {
 // time.
 func MaxConnections(checks int) int { return transport.SpareSockets(checks) }
 
-// NewConnections checks the options. It connects to nothing.
-func NewConnections(options ConnectionsOptions) (*Connections, error) {
-	if options.MaxConnections < 1 {
-		return nil, fmt.Errorf("held connections: at most %d connections leave none to hold", options.MaxConnections)
-	}
+// NewConnections connects to nothing.
+func NewConnections(options ConnectionsOptions) *Connections {
 	if options.Dial == nil {
 		options.Dial = dial
 	}
@@ -77,7 +72,7 @@ func NewConnections(options ConnectionsOptions) (*Connections, error) {
 		options: options, wake: make(chan struct{}, 1),
 		slots: make(chan struct{}, options.MaxConnections), dialing: make(chan struct{}, dials),
 		grips: make(map[netip.AddrPort]*grip),
-	}, nil
+	}
 }
 
 // Close ends the holder: nothing is held for it any more.
@@ -150,7 +145,7 @@ func (u *Connections) release(wanted map[netip.AddrPort][]*Holder) {
 	}
 }
 
-// HolderOptions say what to hold. Port, Interval, Timeout and Alarm are required.
+// HolderOptions say what to hold; all are required.
 type HolderOptions struct {
 	// Port is the only port that is connected to.
 	Port uint16
@@ -189,20 +184,12 @@ type HolderStats struct {
 }
 
 // Holder returns a holder that holds nothing yet. Close ends it.
-func (u *Connections) Holder(options HolderOptions) (*Holder, error) {
-	switch {
-	case options.Port == 0:
-		return nil, errors.New("held connections: no port")
-	case options.Interval <= 0, options.Timeout <= 0:
-		return nil, fmt.Errorf("held connections: interval %s and time-out %s have to be positive", options.Interval, options.Timeout)
-	case options.Alarm == nil:
-		return nil, errors.New("held connections: no receiver of alarms")
-	}
+func (u *Connections) Holder(options HolderOptions) *Holder {
 	h := &Holder{options: options, hub: u}
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.holders = append(u.holders, h)
-	return h, nil
+	return h
 }
 
 // Watch replaces the set of addresses to hold, which has to be sorted.

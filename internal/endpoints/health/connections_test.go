@@ -15,23 +15,17 @@ import (
 func TestContract51HoldersOfTheSamePortShareAConnection(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		w := &world{began: time.Now(), peers: map[netip.Addr]net.Conn{}, connects: map[netip.Addr][]time.Duration{}}
-		hub, err := health.NewConnections(health.ConnectionsOptions{MaxConnections: 100, Dial: w.dial})
-		if err != nil {
-			t.Fatal(err)
-		}
+		hub := health.NewConnections(health.ConnectionsOptions{MaxConnections: 100, Dial: w.dial})
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
 		running.Go(func() { hub.Run(ctx) })
 		alarms := make([]int, 3)
 		var holders []*health.Holder
 		for i, port := range []uint16{80, 80, 81} {
-			h, err := hub.Holder(health.HolderOptions{
+			h := hub.Holder(health.HolderOptions{
 				Port: port, Timeout: time.Second, Interval: 2 * time.Second, MaxAlarmPercent: 50,
 				Alarm: func(health.Alarm) { w.mu.Lock(); defer w.mu.Unlock(); alarms[i]++ },
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
 			holders = append(holders, h)
 		}
 		held := func(want ...int) {

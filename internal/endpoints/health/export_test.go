@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"time"
 )
@@ -10,20 +11,15 @@ import (
 func (c *Checker) MoveWallClock(by time.Duration) { c.startWall = c.startWall.Add(-by) }
 
 // NewLoop returns a loop with a hub of its own, and as many slots where that is said.
-func NewLoop(options LoopOptions, slots ...int) (*Loop, error) {
-	var of HubOptions
-	if len(slots) > 0 {
-		of.Concurrency = slots[0]
-	}
-	hub, err := NewHub(of)
-	if err != nil {
-		return nil, err
-	}
+func NewLoop(options LoopOptions, slots ...int) *Loop {
+	hub := NewHub(HubOptions{Concurrency: append(slots, 256)[0]})
+	options.FastInterval = cmp.Or(options.FastInterval, options.Interval/10)
+	options.Gather = cmp.Or(options.Gather, options.FastInterval/2)
 	return hub.Loop(hub.Share(1), options)
 }
 
 // Run runs the hub of the loop.
-func (l *Loop) Run(ctx context.Context) error { return l.hub.Run(ctx) }
+func (l *Loop) Run(ctx context.Context) { l.hub.Run(ctx) }
 
 // Stats is what a loop shows of itself.
 type Stats struct {

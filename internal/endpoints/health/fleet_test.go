@@ -48,18 +48,10 @@ func newFleet(t *testing.T, options health.LoopOptions, size int, slots ...int) 
 		starts:   map[netip.Addr][]time.Duration{}, inFlight: map[netip.Addr]bool{},
 	}
 	options.Check = f.check
-	loop, err := health.NewLoop(options, slots...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f.loop = loop
+	f.loop = health.NewLoop(options, slots...)
 	ctx, cancel := context.WithCancel(context.Background())
 	f.cancel = cancel
-	f.running.Go(func() {
-		if err := loop.Run(ctx); err != nil {
-			panic(err)
-		}
-	})
+	f.running.Go(func() { f.loop.Run(ctx) })
 	f.running.Go(func() { f.takeAll(ctx) })
 	t.Cleanup(func() {
 		f.stop()

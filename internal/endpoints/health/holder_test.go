@@ -33,14 +33,8 @@ type world struct {
 // holder returns a holder with Connections of its own, which runs until ctx ends.
 func holder(ctx context.Context, tb testing.TB, running *sync.WaitGroup, of health.ConnectionsOptions, options health.HolderOptions) *health.Holder {
 	tb.Helper()
-	hub, err := health.NewConnections(of)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	h, err := hub.Holder(options)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	hub := health.NewConnections(of)
+	h := hub.Holder(options)
 	running.Go(func() { hub.Run(ctx) })
 	return h
 }
@@ -343,28 +337,6 @@ func TestContract33AtMostTheGivenNumberIsHeld(t *testing.T) {
 			t.Errorf("got %+v and %d open at most, want 4 of 10", got, w.most)
 		}
 	})
-}
-
-func TestNewNamesTheMistake(t *testing.T) {
-	if _, err := health.NewConnections(health.ConnectionsOptions{}); err == nil || err.Error() != "held connections: at most 0 connections leave none to hold" {
-		t.Errorf("got error %v of a hub without connections", err)
-	}
-	hub, err := health.NewConnections(health.ConnectionsOptions{MaxConnections: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	good := health.HolderOptions{Port: 1, Timeout: 1, Interval: 1, Alarm: func(health.Alarm) {}}
-	for want, change := range map[string]func(*health.HolderOptions){
-		"held connections: no port": func(o *health.HolderOptions) { o.Port = 0 },
-		"held connections: interval 1ns and time-out 0s have to be positive": func(o *health.HolderOptions) { o.Timeout = 0 },
-		"held connections: no receiver of alarms":                            func(o *health.HolderOptions) { o.Alarm = nil },
-	} {
-		bad := good
-		change(&bad)
-		if _, err := hub.Holder(bad); err == nil || err.Error() != want {
-			t.Errorf("got error %v, want %q", err, want)
-		}
-	}
 }
 
 // An endpoint that goes down is let go of: that is no loss.

@@ -2,7 +2,6 @@ package health
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -18,7 +17,7 @@ const MaxChecks = 20_000
 
 // HubOptions bound what a hub does.
 type HubOptions struct {
-	// Concurrency bounds the checks in flight; 256 where it is zero.
+	// Concurrency bounds the checks in flight.
 	Concurrency int
 	// MaxChecks bounds the distinct checks, each of one address; no bound where it is
 	// zero. Addresses beyond are not checked, and Stats counts them.
@@ -36,21 +35,12 @@ type Hub struct {
 	wake chan struct{}
 
 	mu       sync.Mutex
-	running  bool
 	schedule schedule
 }
 
 // NewHub returns a hub that checks nothing yet.
-func NewHub(options HubOptions) (*Hub, error) {
-	switch {
-	case options.Concurrency < 0:
-		return nil, fmt.Errorf("probe loop: concurrency %d is negative", options.Concurrency)
-	case options.MaxChecks < 0:
-		return nil, fmt.Errorf("probe loop: at most %d checks is negative", options.MaxChecks)
-	case options.Concurrency == 0:
-		options.Concurrency = 256
-	}
-	return &Hub{epoch: time.Now(), wake: make(chan struct{}, 1), schedule: newSchedule(options)}, nil
+func NewHub(options HubOptions) *Hub {
+	return &Hub{epoch: time.Now(), wake: make(chan struct{}, 1), schedule: newSchedule(options)}
 }
 
 // Share is what a pool has of the slots.
@@ -60,13 +50,11 @@ type Share struct{ share *share }
 // one of its loops is open.
 func (h *Hub) Share(weight int) Share { return Share{&share{weight: max(1, weight)}} }
 
-// Run checks until the context ends, waits for the checks in flight and returns
-// nil. It returns an error only where the hub is running already.
-func (h *Hub) Run(ctx context.Context) error {
-	if !h.setRunning(true) {
-		return errors.New("probe loop: already running")
-	}
-	defer h.setRunning(false)
+// Run checks until the context ends, and waits for the checks in flight. It may run once.
+func (h *Hub) Run(ctx context.Context) {
+	h.mu.Lock()
+	h.schedule.startRounds(h.now())
+	h.mu.Unlock()
 	workers := &workerPool{}
 	workers.work = func(c *check, w worker) { h.work(ctx, c, workers, w) }
 	defer h.dismiss(workers)
@@ -75,7 +63,7 @@ func (h *Hub) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-ctx.Done():
-			return nil
+			return
 		case <-h.wake:
 		case <-timer.C:
 		}
@@ -89,18 +77,6 @@ func (h *Hub) dismiss(workers *workerPool) {
 	workers.close()
 	h.mu.Unlock()
 	workers.wait()
-}
-
-// setRunning notes whether Run runs, and reports whether that is a change.
-func (h *Hub) setRunning(running bool) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	changed := h.running != running
-	h.running = running
-	if changed && running {
-		h.schedule.startRounds(h.now())
-	}
-	return changed
 }
 
 // step starts the checks that are due and returns when to look again.

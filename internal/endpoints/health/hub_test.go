@@ -1,6 +1,7 @@
 package health_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -40,14 +41,12 @@ type member struct {
 
 func newCrowd(t testing.TB, options health.HubOptions) *crowd {
 	t.Helper()
-	hub, err := health.NewHub(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	options.Concurrency = cmp.Or(options.Concurrency, 256)
+	hub := health.NewHub(options)
 	ctx, cancel := context.WithCancel(t.Context())
 	c := &crowd{TB: t, hub: hub, ctx: ctx, checked: map[netip.Addr][]time.Time{}, silent: func(netip.Addr) bool { return false }}
 	var running sync.WaitGroup
-	running.Go(func() { _ = hub.Run(ctx) })
+	running.Go(func() { hub.Run(ctx) })
 	t.Cleanup(func() { cancel(); running.Wait() })
 	return c
 }
@@ -74,10 +73,7 @@ func (c *crowd) check(ctx context.Context, a netip.Addr) inventory.Result {
 // loop opens a loop whose results are taken at once, unless it is stuck.
 func (c *crowd) loop(share health.Share, key any, stuck bool) *member {
 	c.Helper()
-	l, err := c.hub.Loop(share, health.LoopOptions{Check: c.check, Key: key, Interval: 2 * time.Second, Gather: 20 * time.Millisecond})
-	if err != nil {
-		c.Fatal(err)
-	}
+	l := c.hub.Loop(share, health.LoopOptions{Check: c.check, Key: key, Interval: 2 * time.Second, FastInterval: 200 * time.Millisecond, Gather: 20 * time.Millisecond})
 	ctx, cancel := context.WithCancel(c.ctx)
 	m := &member{Loop: l, got: map[netip.Addr]int{}, last: map[netip.Addr]time.Time{}}
 	var running sync.WaitGroup
@@ -306,13 +302,10 @@ func TestContract51ThereAreNoMoreChecksThanAllowed(t *testing.T) {
 
 func TestAPanicOfACheckIsALocalError(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		l, err := health.NewLoop(health.LoopOptions{Check: func(context.Context, netip.Addr) inventory.Result { panic("oh") }, Interval: time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := health.NewLoop(health.LoopOptions{Check: func(context.Context, netip.Addr) inventory.Result { panic("oh") }, Interval: time.Second})
 		ctx, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
-		running.Go(func() { _ = l.Run(ctx) })
+		running.Go(func() { l.Run(ctx) })
 		l.Watch(addresses(0, 1))
 		<-l.Ready()
 		results := l.Take()

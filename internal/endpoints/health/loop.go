@@ -1,10 +1,7 @@
 package health
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"math/bits"
 	"net/netip"
 	"slices"
@@ -14,8 +11,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
-// LoopOptions say how often to check and how much of it at once. Check and
-// Interval are required.
+// LoopOptions say how often to check and how much of it at once. All but Key, Gather and
+// Overlap are required.
 type LoopOptions struct {
 	// Check checks one address. It must return when its context ends, and by
 	// itself within a bounded time.
@@ -27,41 +24,15 @@ type LoopOptions struct {
 	// Interval is the time between the starts of two checks of an address.
 	Interval time.Duration
 	// FastInterval is the same for urgent addresses, and the least time between
-	// the starts of two checks of any address. A tenth of Interval where it is
-	// zero, but at least 100 ms, and never more than Interval.
+	// the starts of two checks of any address.
 	FastInterval time.Duration
 	// Gather is how long results wait for others, so that many make one batch,
 	// and the least time between two batches. A result that nothing else in
-	// flight could follow does not wait. Half of FastInterval where it is zero.
+	// flight could follow does not wait.
 	Gather time.Duration
 	// Overlap is after how long a check without an answer is followed by another
 	// beside it; never where it is zero.
 	Overlap time.Duration
-}
-
-// withDefaults returns the options with what was left empty filled in.
-func (o LoopOptions) withDefaults() LoopOptions {
-	o.FastInterval = cmp.Or(o.FastInterval, max(o.Interval/10, 100*time.Millisecond))
-	o.FastInterval = min(o.FastInterval, o.Interval)
-	o.Gather = cmp.Or(o.Gather, o.FastInterval/2)
-	return o
-}
-
-// validate returns the first mistake in the options.
-func (o LoopOptions) validate() error {
-	switch {
-	case o.Check == nil:
-		return errors.New("probe loop: no check")
-	case o.Interval <= 0:
-		return fmt.Errorf("probe loop: interval %s is not positive", o.Interval)
-	case o.FastInterval <= 0:
-		return fmt.Errorf("probe loop: fast interval %s is not positive", o.FastInterval)
-	case o.Gather < 0:
-		return fmt.Errorf("probe loop: gather time %s is negative", o.Gather)
-	case o.Overlap < 0:
-		return fmt.Errorf("probe loop: overlap after %s is negative", o.Overlap)
-	}
-	return nil
 }
 
 // Loop checks a set of addresses over and over, each in its own time:
@@ -90,14 +61,10 @@ type Loop struct {
 
 // Loop returns a loop that watches nothing yet, of a pool with that share of the
 // slots. Close ends it.
-func (h *Hub) Loop(s Share, options LoopOptions) (*Loop, error) {
-	options = options.withDefaults()
-	if err := options.validate(); err != nil {
-		return nil, err
-	}
+func (h *Hub) Loop(s Share, options LoopOptions) *Loop {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return &Loop{h, h.schedule.open(s.share, options, h.now())}, nil
+	return &Loop{h, h.schedule.open(s.share, options, h.now())}
 }
 
 // Close ends the loop: nothing is checked for it any more.

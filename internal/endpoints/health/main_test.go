@@ -1,7 +1,9 @@
 package health_test
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"net"
 	"net/netip"
 	"os"
@@ -140,15 +142,17 @@ func hang(conn *net.TCPConn) { readRequest(conn); readRequest(conn) }
 // newChecker returns a checker with a time-out that only a broken check reaches.
 func newChecker(t testing.TB, options health.Options) *health.Checker {
 	t.Helper()
-	if options.Timeout == 0 {
-		options.Timeout = 20 * time.Second
-	}
-	checker, err := health.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return checker
+	options.Timeout, options.Path = cmp.Or(options.Timeout, 20*time.Second), cmp.Or(options.Path, "/")
+	options.Expected = cmp.Or[health.Statuses](options.Expected, statuses{200, 399})
+	return health.New(options)
 }
+
+// statuses are those to pass, from one to another.
+type statuses struct{ low, high int }
+
+func (s statuses) Contains(status int) bool { return s.low <= status && status <= s.high }
+
+func (s statuses) String() string { return fmt.Sprintf("%d-%d", s.low, s.high) }
 
 // check checks an address, and again as often as this process got too little of the
 // machine: then the result says nothing of the address.

@@ -8,10 +8,9 @@ import (
 	"net"
 	"net/netip"
 	"syscall"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // answer is what a check found, apart from when and where.
@@ -156,21 +155,5 @@ func isAlert(err error) bool {
 // messageLimit bounds a message, in bytes. What a backend answers is part of it.
 const messageLimit = 256
 
-// clean returns the text without control characters and the like, bounded.
-func clean(text string) string {
-	if len(text) <= messageLimit && printable(text) {
-		return text
-	}
-	cleaned := make([]byte, 0, messageLimit+len("…"))
-	for _, r := range text {
-		if r == utf8.RuneError || !unicode.IsPrint(r) {
-			continue
-		}
-		if len(cleaned)+utf8.RuneLen(r) > messageLimit {
-			cleaned = append(cleaned, "…"...)
-			break
-		}
-		cleaned = utf8.AppendRune(cleaned, r)
-	}
-	return string(cleaned)
-}
+// clean returns the text as one line, bounded.
+func clean(text string) string { return transport.Cut(transport.Printable(text), messageLimit) }

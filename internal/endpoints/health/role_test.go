@@ -87,20 +87,14 @@ const checkTimeout = 2 * time.Second
 // checkRole makes one HTTP check of the address and port.
 func checkRole(target string) {
 	asked := netip.MustParseAddrPort(target)
-	checker, err := health.New(health.Options{Mode: health.HTTP, Port: asked.Port(), Timeout: checkTimeout})
-	if err != nil {
-		panic(err)
-	}
+	checker := health.New(health.Options{Mode: health.HTTP, Port: asked.Port(), Timeout: checkTimeout, Path: "/", Expected: statuses{200, 399}})
 	printJSON(checker.Check(context.Background(), asked.Addr()))
 }
 
 // exhaustedRole makes a check before, while and after there is no descriptor.
 func exhaustedRole(target string) {
 	asked := netip.MustParseAddrPort(target)
-	checker, err := health.New(health.Options{Port: asked.Port(), Timeout: 20 * time.Second})
-	if err != nil {
-		panic(err)
-	}
+	checker := health.New(health.Options{Port: asked.Port(), Timeout: 20 * time.Second})
 	printJSON(checker.Check(context.Background(), asked.Addr()))
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: 64, Max: 64}); err != nil {
 		panic(err)
@@ -137,7 +131,7 @@ func loopRole() {
 		mu     sync.Mutex
 		starts []time.Time
 	)
-	loop, err := health.NewLoop(health.LoopOptions{
+	loop := health.NewLoop(health.LoopOptions{
 		Interval: loopInterval,
 		Check: func(context.Context, netip.Addr) inventory.Result {
 			mu.Lock()
@@ -146,15 +140,12 @@ func loopRole() {
 			return inventory.Result{Outcome: inventory.Pass}
 		},
 	})
-	if err != nil {
-		panic(err)
-	}
 	var targets []inventory.Watch
 	for address := loopback; len(targets) < loopAddresses; address = address.Next() {
 		targets = append(targets, inventory.Watch{Address: address})
 	}
 	loop.Watch(targets)
-	go func() { panic(loop.Run(context.Background())) }()
+	go loop.Run(context.Background())
 	told := false
 	for range loop.Ready() {
 		loop.Take()

@@ -60,10 +60,7 @@ type reached struct {
 // reachRole sets up the network around a namespace of its own, where it disturbs no
 // other test, and makes a check of each address.
 func reachRole(addresses string) {
-	checker, err := health.New(health.Options{Port: 80, Timeout: 20 * time.Second})
-	if err != nil {
-		panic(err)
-	}
+	checker := health.New(health.Options{Port: 80, Timeout: 20 * time.Second})
 	for address := range strings.FieldsSeq(addresses) {
 		script := map[string]string{"IPv4": nearby, "IPv6": nearby6}[address]
 		if script == "" {

@@ -77,13 +77,10 @@ func indexAfter(times []time.Duration, at time.Duration) int {
 // manyTargets returns a loop that watches size addresses, and the addresses.
 func manyTargets(tb testing.TB, size int) (*health.Loop, []inventory.Watch) {
 	tb.Helper()
-	loop, err := health.NewLoop(health.LoopOptions{
+	loop := health.NewLoop(health.LoopOptions{
 		Check:    func(context.Context, netip.Addr) inventory.Result { return inventory.Result{} },
 		Interval: time.Second,
 	})
-	if err != nil {
-		tb.Fatal(err)
-	}
 	targets := make([]inventory.Watch, size)
 	for i := range targets {
 		targets[i].Address = netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})

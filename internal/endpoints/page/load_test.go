@@ -82,10 +82,7 @@ func busyWorld(t *testing.T, size int) (*world, *fleet, *controllertest.Engine) 
 		}
 	}()
 	port := uint16(backend.Addr().(*net.TCPAddr).Port)
-	checker, err := health.New(health.Options{Mode: health.TCP, Port: port, Timeout: 5 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
+	checker := health.New(health.Options{Mode: health.TCP, Port: port, Timeout: 5 * time.Second})
 	target := publish.Target{
 		Namespace: "default", Service: "web", SliceName: "web-remote", ManagedBy: "tester", MaxEndpoints: 100,
 		Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: port}},

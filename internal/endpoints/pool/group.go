@@ -87,16 +87,8 @@ func (g *Group) Run(ctx context.Context, members []inventory.Member) error {
 
 // begin makes the loop, which gets every answer of the source from now on.
 func (g *Group) begin(members []inventory.Member) (l *loop, err error) {
-	checks, err := g.opts.newChecks()
-	if err != nil {
-		return nil, err
-	}
-	holder, err := g.opts.newHolder(checks)
-	if err != nil {
-		checks.Close()
-		return nil, err
-	}
-	l = &loop{Group: g, checks: checks, holder: holder, desk: g.opts.newDesk(), box: g.opts.Reader.subscribe()}
+	checks := g.opts.newChecks()
+	l = &loop{Group: g, checks: checks, holder: g.opts.newHolder(checks), desk: g.opts.newDesk(), box: g.opts.Reader.subscribe()}
 	defer func() {
 		if cause := recover(); cause != nil {
 			l.end()
@@ -108,9 +100,9 @@ func (g *Group) begin(members []inventory.Member) (l *loop, err error) {
 }
 
 // newChecks joins the hub of the checks, nil where they are off.
-func (o GroupOptions) newChecks() (*health.Loop, error) {
+func (o GroupOptions) newChecks() *health.Loop {
 	if o.Policy.HealthOff {
-		return nil, nil //nolint:nilnil // which checks nothing
+		return nil
 	}
 	return o.Hub.Loop(o.Share, health.LoopOptions{
 		Check: o.Prober.Check, Key: o.Key, Interval: o.Policy.Interval, FastInterval: o.fastInterval(), Gather: gather, Overlap: o.HealthTimeout / 2,

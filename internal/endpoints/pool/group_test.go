@@ -56,11 +56,7 @@ func newSeveral(t *testing.T, octets ...int) *several {
 	t.Helper()
 	s := &several{world: newWorld(t, octets...)}
 	s.reader = pool.NewReader(s.opts.ReaderOptions)
-	var err error
-	s.hub, err = health.NewHub(health.HubOptions{Concurrency: 256})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.hub = health.NewHub(health.HubOptions{Concurrency: 256})
 	s.share = s.hub.Share(1)
 	var cancel func()
 	s.ctx, cancel = context.WithCancel(t.Context())
@@ -71,7 +67,7 @@ func newSeveral(t *testing.T, octets ...int) *several {
 // run reads and checks.
 func (s *several) run() {
 	s.all.Go(func() { s.reader.Run(s.ctx) })
-	s.all.Go(func() { _ = s.hub.Run(s.ctx) })
+	s.all.Go(func() { s.hub.Run(s.ctx) })
 }
 
 // group makes a group that checks by a world of its own, or by that of another.

@@ -38,12 +38,12 @@ type alarm struct {
 }
 
 // newHolder makes the holder; what it tells goes to the checks.
-func (o GroupOptions) newHolder(checks *health.Loop) (h *holder, err error) {
-	h = &holder{alarms: make(map[netip.Addr]alarm)}
+func (o GroupOptions) newHolder(checks *health.Loop) *holder {
+	h := &holder{alarms: make(map[netip.Addr]alarm)}
 	if o.HoldPort == 0 || o.Policy.HealthOff {
-		return h, nil
+		return h
 	}
-	h.held, err = o.HoldHub.Holder(health.HolderOptions{
+	h.held = o.HoldHub.Holder(health.HolderOptions{
 		Port: o.HoldPort, Timeout: o.HealthTimeout,
 		Interval: o.Policy.Interval, MaxAlarmPercent: o.Policy.MaxSilentPercent,
 		Alarm: func(a health.Alarm) {
@@ -51,7 +51,7 @@ func (o GroupOptions) newHolder(checks *health.Loop) (h *holder, err error) {
 			checks.Alarm(a.Address, o.Policy.Fall)
 		},
 	})
-	return h, err
+	return h
 }
 
 // close ends what is held.

@@ -1,6 +1,7 @@
 package pool_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -31,15 +32,9 @@ type options struct {
 func (o options) run(ctx context.Context, tb testing.TB, running *sync.WaitGroup, published ...inventory.Member) {
 	tb.Helper()
 	reader := pool.NewReader(o.ReaderOptions)
-	hub, err := health.NewHub(health.HubOptions{Concurrency: o.concurrency})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	hub := health.NewHub(health.HubOptions{Concurrency: cmp.Or(o.concurrency, 256)})
 	o.connections.MaxConnections, o.connections.Random = max(o.connections.MaxConnections, 1), o.ReaderOptions.Random
-	holds, err := health.NewConnections(o.connections)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	holds := health.NewConnections(o.connections)
 	of := o.GroupOptions
 	of.Reader, of.Hub, of.Share, of.HoldHub = reader, hub, hub.Share(1), holds
 	group := pool.NewGroup(of)
@@ -49,7 +44,7 @@ func (o options) run(ctx context.Context, tb testing.TB, running *sync.WaitGroup
 		}
 	})
 	running.Go(func() { reader.Run(ctx) })
-	running.Go(func() { _ = hub.Run(ctx) })
+	running.Go(func() { hub.Run(ctx) })
 	running.Go(func() { holds.Run(ctx) })
 }
 
