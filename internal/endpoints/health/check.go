@@ -120,7 +120,7 @@ type Options struct {
 	Timeout time.Duration
 	// Path is the target of the request, with its query.
 	Path string
-	// Host is the Host header; address and port where it is empty.
+	// Host is the Host header, without a port; address and port where it is empty.
 	Host string
 	// Expected are the statuses to pass.
 	Expected Statuses

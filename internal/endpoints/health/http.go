@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
@@ -80,7 +81,7 @@ func finalResponse(reader *bufio.Reader) (*http.Response, error) {
 // request returns the bytes of the request.
 func (c *Checker) request(target netip.AddrPort) []byte {
 	return fmt.Appendf(nil, "GET %s HTTP/1.1\r\nHost: %s\r\nUser-Agent: %s\r\nAccept: */*\r\nConnection: close\r\n\r\n",
-		c.options.Path, cmp.Or(c.options.Host, c.authority(target)), userAgent)
+		c.options.Path, cmp.Or(bracketed(c.options.Host), c.authority(target)), userAgent)
 }
 
 // what names the request in messages.
@@ -102,8 +103,13 @@ func (c *Checker) authority(target netip.AddrPort) string {
 	if target.Port() != standard {
 		return target.String()
 	}
-	if target.Addr().Is6() {
-		return "[" + target.Addr().String() + "]"
+	return bracketed(target.Addr().String())
+}
+
+// bracketed returns a host as it stands in a URL.
+func bracketed(host string) string {
+	if strings.Contains(host, ":") {
+		return "[" + host + "]"
 	}
-	return target.Addr().String()
+	return host
 }

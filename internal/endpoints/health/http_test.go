@@ -96,7 +96,8 @@ func TestContract11OnlyTheMembersAddressAndPortAreConnectedTo(t *testing.T) {
 	strangers := make(chan string, 100)
 	elsewhere := netip.AddrPortFrom(loopback, backend(t, loopback, stranger(strangers)))
 	tests := []struct{ name, path, host, line, header string }{
-		{"a host that names another", "/", elsewhere.String(), "GET / HTTP/1.1", "Host: " + elsewhere.String()},
+		{"a host that names another", "/", "127.0.0.2", "GET / HTTP/1.1", "Host: 127.0.0.2\r\n"},
+		{"a host with IPv6", "/", "fd00::1", "GET / HTTP/1.1", "Host: [fd00::1]\r\n"},
 		{"a path that looks like an authority", "//" + elsewhere.String() + "/", "", "GET //" + elsewhere.String() + "/ HTTP/1.1", "Host: 127.0.0.1:"},
 		{"a query that looks like a URL", "/?to=http://" + elsewhere.String(), "", "GET /?to=http://" + elsewhere.String() + " HTTP/1.1", "Host: 127.0.0.1:"},
 	}

@@ -1,6 +1,7 @@
 package health
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -8,7 +9,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"net/url"
 	"sync"
 	"time"
 
@@ -24,7 +24,7 @@ type TLS struct {
 	// LocalError.
 	Roots func() (*x509.CertPool, error)
 	// ServerName is the name to ask for and to find in the certificate. Where
-	// it is empty, the name in Options.Host is, and without that the address.
+	// it is empty, Options.Host is, and without that the address.
 	ServerName string
 	// Insecure accepts any certificate.
 	Insecure bool
@@ -53,7 +53,7 @@ func (c *Checker) tlsConfig(target netip.AddrPort) (*tls.Config, error) {
 	config := &tls.Config{
 		MinVersion:         tls.VersionTLS12,
 		NextProtos:         []string{"http/1.1"},
-		ServerName:         c.serverName(target),
+		ServerName:         cmp.Or(c.options.TLS.ServerName, c.options.Host, target.Addr().String()),
 		InsecureSkipVerify: c.options.TLS.Insecure, //nolint:gosec // only where the operator says so
 	}
 	if c.options.TLS.Insecure || c.options.TLS.Roots == nil {
@@ -65,17 +65,6 @@ func (c *Checker) tlsConfig(target netip.AddrPort) (*tls.Config, error) {
 	}
 	config.RootCAs = pool
 	return config, nil
-}
-
-// serverName returns the name that the certificate must be for.
-func (c *Checker) serverName(target netip.AddrPort) string {
-	if c.options.TLS.ServerName != "" {
-		return c.options.TLS.ServerName
-	}
-	if c.options.Host != "" {
-		return (&url.URL{Host: c.options.Host}).Hostname()
-	}
-	return target.Addr().String()
 }
 
 // judgeTLS judges what crypto/tls says of the backend.

@@ -109,7 +109,8 @@ func TestContract09TheCertificateDecidesOverHTTPS(t *testing.T) {
 		message     string
 	}{
 		{"good, for the address", ours.issue(t, nextYear, "127.0.0.1"), "", health.TLS{Roots: ours.pool}, ok, "answered 200 OK"},
-		{"good, for the host", ours.issue(t, nextYear, "web.example"), "web.example:8443", health.TLS{Roots: ours.pool}, ok, "(host web.example:8443) answered 200 OK"},
+		{"good, for the host", ours.issue(t, nextYear, "web.example"), "web.example", health.TLS{Roots: ours.pool}, ok, "(host web.example) answered 200 OK"},
+		{"good, for an IPv6 address as host", ours.issue(t, nextYear, "fd00::1"), "fd00::1", health.TLS{Roots: ours.pool}, ok, "(host fd00::1) answered 200 OK"},
 		{"good, for the server name", ours.issue(t, nextYear, "tls.example"), "web.example", health.TLS{Roots: ours.pool, ServerName: "tls.example"}, ok, "answered 200 OK"},
 		{"expired", ours.issue(t, yesterday, "127.0.0.1"), "", health.TLS{Roots: ours.pool}, bad, "expired"},
 		{"for another address", ours.issue(t, nextYear, "127.0.0.9"), "", health.TLS{Roots: ours.pool}, bad, "127.0.0.9"},
