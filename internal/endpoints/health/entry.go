@@ -11,7 +11,7 @@ import (
 type entry struct {
 	address netip.Addr
 	kind    *kind
-	place   uint32 // its number in phases
+	place   uint32 // its number among the places in the interval
 	// subscribers want its results; it is gone where there is none. The list is
 	// never written again, because checks keep it.
 	subscribers []*subscriber

@@ -40,18 +40,24 @@ func TestANewAddressIsCheckedAtOnceAndThenEveryIntervalAtItsOwnPlace(t *testing.
 	})
 }
 
-func TestPlacesOfAddressesThatLeftAreFilledFirst(t *testing.T) {
+// Addresses that take the place of others one after the other stay spread.
+func TestTheChecksStaySpreadWhileAddressesAreReplaced(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		f := newFleet(t, health.LoopOptions{Interval: 2 * time.Second}, 6)
+		f := newFleet(t, health.LoopOptions{Interval: 2 * time.Second}, 20)
 		f.watch(0, 1, 2, 3)
-		time.Sleep(4 * time.Second)
-		f.watch(0, 3)
-		f.watch(0, 3, 4, 5)
+		for i := range 16 {
+			time.Sleep(2 * time.Second)
+			f.watch(i+1, i+2, i+3, i+4)
+		}
 		time.Sleep(6 * time.Second)
-		for left, came := range map[int]int{1: 4, 2: 5} {
-			got, want := f.startsOf(came)[2]%(2*time.Second), f.startsOf(left)[1]%(2*time.Second)
-			if got != want {
-				t.Errorf("address %d: got place %s, want %s, that of %d", came, got, want, left)
+		var places []time.Duration
+		for i := 16; i < 20; i++ {
+			places = append(places, f.startsOf(i)[2]%(2*time.Second))
+		}
+		slices.Sort(places)
+		for _, gap := range gaps(places) {
+			if gap != 500*time.Millisecond {
+				t.Errorf("got places %s, want them half a second apart", places)
 			}
 		}
 	})

@@ -41,8 +41,8 @@ type schedule struct {
 	concurrency, maxChecks int
 
 	kinds map[kindID]*kind
-	// phases are by interval, and count the entries.
-	phases  map[time.Duration]*phases
+	// places counts those that were given out, by interval.
+	places  map[time.Duration]uint32
 	entries int
 	planned queue
 
@@ -59,7 +59,7 @@ type schedule struct {
 func newSchedule(options HubOptions) schedule {
 	return schedule{
 		concurrency: options.Concurrency, maxChecks: options.MaxChecks,
-		kinds: make(map[kindID]*kind), phases: make(map[time.Duration]*phases),
+		kinds: make(map[kindID]*kind), places: make(map[time.Duration]uint32),
 	}
 }
 

@@ -82,7 +82,9 @@ func (s *schedule) add(f *feed, target inventory.Watch, now time.Duration) bool 
 		if s.maxChecks > 0 && s.entries >= s.maxChecks {
 			return false
 		}
-		e = &entry{address: target.Address, kind: f.kind, place: s.phasesOf(f.kind).take()}
+		interval := f.kind.id.interval
+		e = &entry{address: target.Address, kind: f.kind, place: s.places[interval]}
+		s.places[interval]++
 		f.kind.entries[target.Address] = e
 		s.entries++
 		s.plan(e, now)
@@ -106,16 +108,6 @@ func (s *schedule) advance(e *entry, now time.Duration) {
 	case e.state == idle && e.checks == 0:
 		s.plan(e, e.nextDue(now))
 	}
-}
-
-// phasesOf returns the places in the interval of a kind.
-func (s *schedule) phasesOf(k *kind) *phases {
-	p := s.phases[k.id.interval]
-	if p == nil {
-		p = &phases{}
-		s.phases[k.id.interval] = p
-	}
-	return p
 }
 
 // charge makes the share of the subscribers that has the fewest entries the one
@@ -208,6 +200,5 @@ func (s *schedule) drop(f *feed, targets []inventory.Watch, now time.Duration) {
 // forget removes an entry that is in no queue.
 func (s *schedule) forget(e *entry) {
 	delete(e.kind.entries, e.address)
-	s.phasesOf(e.kind).giveBack(e.place)
 	s.entries--
 }
