@@ -164,7 +164,7 @@ func TestContract06OtherStoresRefuseLoopbackAddressesOfDocuments(t *testing.T) {
 	t.Parallel()
 	o := newTryOut(t)
 	code, _, stderr := run(t, replacedIn(o.environ(), "STORE_KIND=client-go"), "config", "validate")
-	if code != cli.ExitUsage || strings.Count(stderr, "contains loopback addresses, which is never published") != 2 {
+	if code != cli.ExitUsage || strings.Count(stderr, "contains a loopback address, which is never published") != 2 {
 		t.Errorf("got status %d and %s", code, stderr)
 	}
 }

@@ -35,7 +35,9 @@ func Apply(nodes []inventory.Node, rules Rules) Result {
 				Node: node.Identity(), Stage: inventory.StageFilter, Reason: reason, Message: message,
 			})
 		}
-		*claims = claimsOf(*claims, node, i)
+		for _, addr := range node.Addresses {
+			*claims = append(*claims, claim{addr, node})
+		}
 	}
 	eligible, others = sorted(eligible), sorted(others)
 	decisions = slices.Grow(decisions, len(eligible))
@@ -77,7 +79,7 @@ func decide(claims []claim, decisions []inventory.Decision, rules Rules) ([]inve
 	candidates := make([]inventory.Candidate, 0, len(claims))
 	outside := rules.outside()
 	for len(claims) > 0 {
-		addr, keeper, start := claims[0].address(), claims[0], len(decisions)
+		addr, keeper, start := claims[0].address, claims[0], len(decisions)
 		d := inventory.Decision{Address: addr, Stage: inventory.StageFilter}
 		d.Subnet, d.Reason, d.Message = rules.judge(addr)
 		if d.Reason == "" {
@@ -86,7 +88,7 @@ func decide(claims []claim, decisions []inventory.Decision, rules Rules) ([]inve
 		if d.Reason == inventory.OutsideSubnet {
 			d.Message = outside
 		}
-		for ; len(claims) > 0 && claims[0].address() == addr; claims = claims[1:] {
+		for ; len(claims) > 0 && claims[0].address == addr; claims = claims[1:] {
 			if d.Reason == "" && len(decisions) > start {
 				d.Subnet, d.Reason, d.Message = netip.Prefix{}, inventory.DuplicateAddress, taken(keeper.node)
 			}
@@ -102,13 +104,11 @@ func decide(claims []claim, decisions []inventory.Decision, rules Rules) ([]inve
 func wellFormed(claims []claim, rules Rules) []inventory.Candidate {
 	all := make([]inventory.Candidate, 0, len(claims))
 	for _, c := range claims {
-		if _, reason, _ := rules.judge(c.address()); reason != inventory.InvalidAddress {
+		if _, reason, _ := rules.judge(c.address); reason != inventory.InvalidAddress {
 			all = append(all, c.candidate())
 		}
 	}
-	if !slices.IsSortedFunc(all, inventory.CompareCandidates) {
-		slices.SortStableFunc(all, inventory.CompareCandidates)
-	}
+	slices.SortStableFunc(all, inventory.CompareCandidates)
 	return all
 }
 
@@ -121,12 +121,9 @@ func taken(node *inventory.Node) string {
 	return fmt.Sprintf("is also the address of node %s (id %s), which keeps it", node.Name, node.ID)
 }
 
-// sortDecisions sorts a part of the decisions. Mostly there is little to do.
+// sortDecisions sorts a part of the decisions.
 func sortDecisions(part []inventory.Decision) {
-	compare := func(a, b inventory.Decision) int {
+	slices.SortFunc(part, func(a, b inventory.Decision) int {
 		return cmp.Or(inventory.CompareDecisionsByAddress(a, b), cmp.Compare(a.Message, b.Message))
-	}
-	if len(part) > 1 && !slices.IsSortedFunc(part, compare) {
-		slices.SortFunc(part, compare)
-	}
+	})
 }

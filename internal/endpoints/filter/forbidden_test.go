@@ -104,7 +104,7 @@ func wantForbidden(t *testing.T, rules filter.Rules, addr, word string) {
 
 func TestContract6NoForbiddenRangeLiesAmongThePrivateOnesThatAreNotLookedUp(t *testing.T) {
 	for _, private := range []string{"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16"} {
-		for _, forbidden := range filter.ForbiddenIPv4() {
+		for _, forbidden := range filter.Forbidden() {
 			if forbidden.Overlaps(netip.MustParsePrefix(private)) {
 				t.Errorf("%s is forbidden, and is inside %s, where nothing is looked up", forbidden, private)
 			}
