@@ -41,7 +41,7 @@ func recoverHistory(t *rapid.T) *history {
 		state := rapid.SampledFrom([]inventory.State{inventory.StateReady, inventory.StateDraining, inventory.StateDown}).Draw(t, "state")
 		members = append(members, inventory.Member{Address: address(i), State: state})
 	}
-	h.memory = guard.Recover(members, h.now)
+	h.memory = guard.Recover(members, h.now, nil, nil)
 	return h
 }
 

@@ -17,9 +17,8 @@ type acceptance struct {
 	// kept counts what the newest inventory leaves out, pastThreshold what so many
 	// left out that its absence rejects no further one.
 	kept, pastThreshold int
-	// removal is what further inventories will take away, and at when.
+	// removal is what further inventories will take away.
 	removal Removal
-	at      time.Time
 	// replaced: as many newly listed endpoints pass as are kept.
 	replaced bool
 }
@@ -99,19 +98,14 @@ func (r *row) count(a acceptance, w *world) {
 	missing := w.policy.Threshold - m.missed
 	switch {
 	case r.unprobed(w), a.replaced:
-	case r.turned():
+	case r.turned(), w.accepts && r.next != inventory.StateDown:
 		m.downs, m.removeAt = 0, time.Time{}
 		return
-	case !w.accepts:
+	case !w.accepts, r.condition != failing:
 		return
-	case r.next != inventory.StateDown:
-		m.downs, m.removeAt = 0, time.Time{}
-		return
-	case r.condition == failing:
+	default:
 		m.downs++
 		missing = w.policy.Threshold - m.downs
-	default:
-		return
 	}
 	if w.policy.PollInterval <= 0 {
 		return
@@ -137,6 +131,5 @@ func (a *acceptance) expect(r *row, w *world, passes bool) {
 	default:
 		return
 	}
-	a.removal = a.removal.with(Removal{Endpoints: 1, Inventories: max(1, left)})
-	a.at = sooner(a.at, r.was.removeAt)
+	a.removal = a.removal.with(Removal{Endpoints: 1, Inventories: max(1, left), At: r.was.removeAt})
 }

@@ -23,16 +23,7 @@ const (
 )
 
 // String returns the word that pages, logs, metrics and JSON use.
-func (m Mode) String() string {
-	switch m {
-	case Hold:
-		return "Hold"
-	case FailOpen:
-		return "FailOpen"
-	case Publish:
-	}
-	return "Publish"
-}
+func (m Mode) String() string { return [...]string{"Publish", "Hold", "FailOpen"}[m] }
 
 // Cause is why the mode is not Publish. It is empty in Publish.
 type Cause string
@@ -226,17 +217,10 @@ func (v *Verdict) add(f family, r ruling) {
 	v.Decisions, v.Watch = joined(v.Decisions, r.Decisions), joined(v.Watch, r.Watch)
 	v.Answered = joined(v.Answered, r.Answered)
 	v.Asks, v.Elsewhere, v.Replica = joined(v.Asks, r.Asks), v.Elsewhere+r.Elsewhere, cmp.Or(v.Replica, r.Replica)
-	v.accept(r)
+	v.Accepted, v.Removal = joined(v.Accepted, r.Accepted), v.Removal.with(r.Removal)
+	v.AcceptedMessage = joinText(v.AcceptedMessage, "; ", r.AcceptedMessage)
 	v.Unchecked += r.Unchecked
 	v.Next = sooner(v.Next, r.Next)
-}
-
-// accept joins what becomes of the endpoints of one family that rejected
-// inventories leave out.
-func (v *Verdict) accept(r ruling) {
-	v.Accepted = joined(v.Accepted, r.Accepted)
-	v.AcceptedMessage = joinText(v.AcceptedMessage, "; ", r.AcceptedMessage)
-	v.Removal = v.Removal.with(r.Removal)
 }
 
 // with returns what two removals come to together.

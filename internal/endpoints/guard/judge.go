@@ -37,11 +37,10 @@ func judge(p pool, health inventory.Health, now time.Time, policy Policy, counts
 // rule makes the ruling: the members for the next time, and what to say.
 func rule(p pool, rows []row, w *world, outcome acceptance) ruling {
 	r := ruling{pool: p, Verdict: Verdict{Accepted: outcome.addresses, Removal: outcome.removal}}
-	r.AcceptedMessage, r.Removal.At = outcome.message(w), outcome.at
+	r.AcceptedMessage = outcome.message(w)
 	r.pool.failOpen, r.pool.nothingSince = w.failOpen, w.nothingSince
 	r.pool.readyDraining, r.pool.drainingShown = w.readyDraining, w.drainingShown
-	size := len(p.members) + countJoining(rows)
-	r.Members, r.pool.members = make([]inventory.Member, 0, size), make([]*member, 0, size)
+	r.Members, r.pool.members = make([]inventory.Member, 0, len(rows)), make([]*member, 0, len(rows))
 	r.Watch = make([]inventory.Watch, 0, len(rows))
 	r.Decisions = make([]inventory.Decision, 0, len(rows))
 	if over := w.nothingSince.Add(w.policy.checks()); w.waits && over.After(w.now) {
@@ -56,17 +55,6 @@ func rule(p pool, rows []row, w *world, outcome acceptance) ruling {
 	r.Mode, r.Cause, r.Message = mode(p, rows, w, outcome)
 	r.part = newPart(rows, w, r.Members)
 	return r
-}
-
-// countJoining counts the candidates that become members.
-func countJoining(rows []row) int {
-	n := 0
-	for i := range rows {
-		if !rows[i].isMember() && rows[i].next != inventory.Absent {
-			n++
-		}
-	}
-	return n
 }
 
 // ask adds an address that this process does not reach.

@@ -33,6 +33,8 @@ type lab struct {
 	verdict guard.Verdict
 	// drains is since when a restart finds endpoints that drain.
 	drains map[netip.Addr]time.Time
+	// forbidden are those that a restart may not check any more.
+	forbidden map[netip.Addr]bool
 	// inventory is what the newest read listed, and placement what every read comes with.
 	inventory string
 	placement *inventory.Placement
@@ -72,7 +74,7 @@ func (l *lab) restart(published string) {
 		members = append(members, inventory.Member{Address: addr(name), State: stateNamed(state)})
 	}
 	l.health = inventory.Health{}
-	l.verdict = guard.Verdict{Memory: guard.Recover(members, l.now).Drained(l.drains)}
+	l.verdict = guard.Verdict{Memory: guard.Recover(members, l.now, l.drains, l.forbidden)}
 	l.decide(nil)
 }
 

@@ -69,8 +69,7 @@ func decideLawfully(t reporter, in guard.Input, policy guard.Policy) guard.Verdi
 // next decision on, and may change it (contract 14).
 func joinedUnproved(in guard.Input, verdict guard.Verdict) bool {
 	return slices.ContainsFunc(verdict.Members, func(m inventory.Member) bool {
-		_, was := in.Memory.Since(m.Address)
-		return !was && (m.State == inventory.StateDown || verdict.Mode == guard.FailOpen)
+		return !in.Memory.Has(m.Address) && (m.State == inventory.StateDown || verdict.Mode == guard.FailOpen)
 	})
 }
 
@@ -126,7 +125,7 @@ func checkDecisions(t reporter, in guard.Input, verdict guard.Verdict) {
 	state, watched, decided := map[netip.Addr]inventory.State{}, map[netip.Addr]bool{}, map[netip.Addr]bool{}
 	for _, m := range verdict.Members {
 		state[m.Address] = m.State
-		if _, known := verdict.Memory.Since(m.Address); !known || m.State == inventory.Absent {
+		if !verdict.Memory.Has(m.Address) || m.State == inventory.Absent {
 			t.Fatalf("member %v is absent or not remembered", m)
 		}
 	}
@@ -144,7 +143,7 @@ func checkDecisions(t reporter, in guard.Input, verdict guard.Verdict) {
 		if d.Stage != inventory.StageGuard || d.Message == "" {
 			t.Fatalf("decision %+v has another stage, or no message", d)
 		}
-		if _, was := in.Memory.Since(d.Address); !was && !watched[d.Address] && d.Reason != inventory.NoPod {
+		if !in.Memory.Has(d.Address) && !watched[d.Address] && d.Reason != inventory.NoPod {
 			t.Fatalf("%s was decided, but is neither watched nor was it a member", d.Address)
 		}
 	}

@@ -297,7 +297,7 @@ func (m *machine) restart(t *rapid.T) {
 		m.models[member.Address.Is4()].recoverFrom([]inventory.Member{member})
 	}
 	m.health, m.recovered = inventory.Health{}, m.written
-	m.verdict = guard.Verdict{Members: m.written, Memory: guard.Recover(m.written, m.now)}
+	m.verdict = guard.Verdict{Members: m.written, Memory: guard.Recover(m.written, m.now, nil, nil)}
 	m.decide(t, nil)
 	if got, want := statesOf(m.verdict.Members), statesOf(m.written); got != want {
 		t.Fatalf("contract 28: the restart made %q of %q", got, want)

@@ -27,12 +27,7 @@ func familyOf(addr netip.Addr) family {
 }
 
 // String returns the family's usual name.
-func (f family) String() string {
-	if f == ipv4 {
-		return "IPv4"
-	}
-	return "IPv6"
-}
+func (f family) String() string { return [...]string{"IPv4", "IPv6"}[f] }
 
 // Memory is what one decision hands to the next. The zero Memory remembers
 // nothing; Recover makes one from the slices.
@@ -191,14 +186,23 @@ func (m *member) serves() bool {
 // Recover makes the first memory from the members that the slices publish, so
 // that a restart changes nothing (contract 28). An address that stands in two
 // slices counts once, with the better state.
-func Recover(members []inventory.Member, now time.Time) Memory {
+//
+// drains is since when members drain, as far as their slices say: a restart does not begin
+// that anew (contract 228). Those that are forbidden may not be checked any more, because the
+// filter refuses their addresses today. What rejected inventories leave out of them goes after
+// the threshold.
+func Recover(members []inventory.Member, now time.Time, drains map[netip.Addr]time.Time, forbidden map[netip.Addr]bool) Memory {
 	var memory Memory
 	for _, m := range members {
-		if m.State != inventory.Absent {
-			p := &memory.pools[familyOf(m.Address)]
-			p.members = append(p.members, &member{Member: m, since: now, everPassed: true, basis: untried, unlisted: true, unconfirmed: m.State == inventory.StateDown})
-			p.recovered = true
+		if m.State == inventory.Absent {
+			continue
 		}
+		recovered := &member{Member: m, since: now, everPassed: true, basis: untried, unlisted: true, unconfirmed: m.State == inventory.StateDown, forbidden: forbidden[m.Address]}
+		if m.State == inventory.StateDraining {
+			recovered.leaveAt = drains[m.Address]
+		}
+		p := &memory.pools[familyOf(m.Address)]
+		p.members, p.recovered = append(p.members, recovered), true
 	}
 	for i := range memory.pools {
 		p := &memory.pools[i]
@@ -208,46 +212,6 @@ func Recover(members []inventory.Member, now time.Time) Memory {
 		p.members = slices.CompactFunc(p.members, func(a, b *member) bool { return a.Address == b.Address })
 	}
 	return memory
-}
-
-// Forbid returns the memory with the members that may not be checked any more
-// noted, because the filter refuses their addresses today. What rejected
-// inventories leave out of them goes after the threshold.
-func (m Memory) Forbid(forbidden map[netip.Addr]bool) Memory {
-	return m.with(func(next *member) { next.forbidden = forbidden[next.Address] })
-}
-
-// Drained returns the memory with since when recovered members drain, as far as their slices
-// say: a restart does not begin that anew (contract 228).
-func (m Memory) Drained(since map[netip.Addr]time.Time) Memory {
-	return m.with(func(next *member) {
-		if next.State == inventory.StateDraining {
-			next.leaveAt = since[next.Address]
-		}
-	})
-}
-
-// with returns the memory with changed members.
-func (m Memory) with(change func(*member)) Memory {
-	for i := range m.pools {
-		members := slices.Clone(m.pools[i].members)
-		for j, before := range members {
-			after := *before
-			change(&after)
-			members[j] = shared(before, &after)
-		}
-		m.pools[i].members = members
-	}
-	return m
-}
-
-// Since returns when the state of a member last changed.
-func (m Memory) Since(addr netip.Addr) (time.Time, bool) {
-	p := m.pools[familyOf(addr)]
-	if i, ok := p.find(addr); ok {
-		return p.members[i].since, true
-	}
-	return time.Time{}, false
 }
 
 // Rejected returns how many scheduled rejected inventories came in a row.
@@ -269,40 +233,20 @@ func (m Memory) RejectedFor() Cause {
 	return ""
 }
 
-// find returns the index of the member with that address.
-func (p pool) find(addr netip.Addr) (int, bool) {
-	return slices.BinarySearchFunc(p.members, addr, func(m *member, addr netip.Addr) int {
-		return m.Address.Compare(addr)
-	})
-}
-
-// walk looks up one address after the other in a pool. Each may come again, but
-// none that is before it: so a walk costs no more than reading the pool once.
-type walk struct {
-	members    []*member
-	candidates []*candidate
-}
-
-func (p pool) walk() *walk { return &walk{p.members, p.candidates} }
-
 // member returns the member with that address, or nil.
-func (w *walk) member(addr netip.Addr) *member {
-	for len(w.members) > 0 && w.members[0].Address.Less(addr) {
-		w.members = w.members[1:]
-	}
-	if len(w.members) == 0 || w.members[0].Address != addr {
+func (p pool) member(addr netip.Addr) *member {
+	i, found := slices.BinarySearchFunc(p.members, addr, func(m *member, addr netip.Addr) int { return m.Address.Compare(addr) })
+	if !found {
 		return nil
 	}
-	return w.members[0]
+	return p.members[i]
 }
 
 // candidate returns the newest inventory's candidate with that address, or nil.
-func (w *walk) candidate(addr netip.Addr) *candidate {
-	for len(w.candidates) > 0 && w.candidates[0].Address.Less(addr) {
-		w.candidates = w.candidates[1:]
-	}
-	if len(w.candidates) == 0 || w.candidates[0].Address != addr {
+func (p pool) candidate(addr netip.Addr) *candidate {
+	i, found := slices.BinarySearchFunc(p.candidates, addr, func(c *candidate, addr netip.Addr) int { return c.Address.Compare(addr) })
+	if !found {
 		return nil
 	}
-	return w.candidates[0]
+	return p.candidates[i]
 }

@@ -61,8 +61,8 @@ func explainRejection(p pool, w *world, a acceptance) string {
 // when says when the first endpoint will be removed. The time does not change
 // from one decision to the next.
 func (a acceptance) when(w *world) string {
-	if !a.at.IsZero() {
-		return "at " + clock(a.at)
+	if at := a.removal.At; !at.IsZero() {
+		return "at " + clock(at)
 	}
 	return fmt.Sprintf("after EMPTY_RESULT_THRESHOLD=%d such inventories", w.policy.Threshold)
 }

@@ -37,17 +37,14 @@ func observe(before pool, read Inventory, f family, now time.Time, policy Policy
 			after.candidates[i] = &accepted
 		}
 	}
-	listed, others := after.walk(), ofFamily(read.Ineligible, f)
 	after.members = make([]*member, 0, len(before.members))
 	for _, m := range before.members {
-		var holders []inventory.Candidate
-		holders, others = splitAt(others, m.Address)
 		next := *m
-		c := listed.candidate(m.Address)
+		c := after.candidate(m.Address)
 		if c != nil {
 			next.list(c)
 		} else {
-			next.reassign(holders, now)
+			next.reassign(read.Ineligible, now)
 		}
 		switch {
 		case before.placing.unplaces(&next, c, verdict):
@@ -65,10 +62,9 @@ func observe(before pool, read Inventory, f family, now time.Time, policy Policy
 func list(before pool, candidates []inventory.Candidate, f family, now time.Time) []*candidate {
 	candidates = ofFamily(candidates, f)
 	listed := make([]*candidate, 0, len(candidates))
-	known := before.walk()
 	for i := range candidates {
 		next := candidate{Candidate: candidates[i]}
-		m, old := known.member(next.Address), known.candidate(next.Address)
+		m, old := before.member(next.Address), before.candidate(next.Address)
 		var node inventory.Identity
 		switch {
 		case m != nil:
@@ -98,18 +94,6 @@ func ofFamily(candidates []inventory.Candidate, f family) []inventory.Candidate 
 	return candidates[second:]
 }
 
-// splitAt returns the candidates with that address, and those after it.
-func splitAt(candidates []inventory.Candidate, addr netip.Addr) (same, after []inventory.Candidate) {
-	for len(candidates) > 0 && candidates[0].Address.Less(addr) {
-		candidates = candidates[1:]
-	}
-	n := 0
-	for n < len(candidates) && candidates[n].Address == addr {
-		n++
-	}
-	return candidates[:n], candidates[n:]
-}
-
 // list takes over what the newest inventory says of a member that it lists.
 func (m *member) list(c *candidate) {
 	m.node, m.Zone, m.movedAt, m.newly, m.foreign, m.unlisted = c.Node, c.Zone, c.movedAt, c.newly, false, false
@@ -124,7 +108,12 @@ func (m *member) list(c *candidate) {
 // reassign takes over what the newest inventory says of a member that it does not
 // list: which nodes that are not eligible have its address. What was measured
 // before says nothing of another node.
-func (m *member) reassign(holders []inventory.Candidate, now time.Time) {
+func (m *member) reassign(ineligible []inventory.Candidate, now time.Time) {
+	from, _ := slices.BinarySearchFunc(ineligible, m.Address, func(c inventory.Candidate, addr netip.Addr) int { return c.Address.Compare(addr) })
+	holders := ineligible[from:]
+	if to := slices.IndexFunc(holders, func(c inventory.Candidate) bool { return c.Address != m.Address }); to >= 0 {
+		holders = holders[:to]
+	}
 	switch {
 	case len(holders) == 0:
 		m.foreign = false

@@ -280,7 +280,7 @@ func (f *follower) again(t *rapid.T) {
 		}
 	}
 	f.named = []namedOnce{{len(f.named), f.now}}
-	f.verdict = guard.Verdict{Members: f.verdict.Members, Memory: guard.Recover(f.verdict.Members, f.now)}
+	f.verdict = guard.Verdict{Members: f.verdict.Members, Memory: guard.Recover(f.verdict.Members, f.now, nil, nil)}
 	f.step(t, nil)
 	f.readAs(t, f.inventory)
 }

@@ -126,12 +126,11 @@ type part struct {
 	yields Work
 	// unproven says that all checks fail and none has passed since the start.
 	unproven bool
-	// members are those of Members; details say more, nil where there is nothing
-	// to say.
+	// members are those of Members; details say more of each, nil where there is nothing
+	// to say. proofs say of each how sure it is that it serves.
 	members []inventory.Member
 	details []detail
-	// proofs say of each member how sure it is that it serves.
-	proofs []proof
+	proofs  []proof
 }
 
 // proof is how sure it is that an endpoint serves.
@@ -149,8 +148,6 @@ const (
 type detail struct {
 	// alone is its state where nothing else works, evident the one by evidence.
 	alone, evident opinion
-	address        netip.Addr
-	zone           string
 	// stranger says that only slices speak for it.
 	stranger bool
 }
@@ -236,23 +233,13 @@ func details(rows []row, w *world, members int) []detail {
 		if r.next == inventory.Absent {
 			continue
 		}
-		d := detail{address: r.address, zone: r.zone(), stranger: r.stranger()}
-		d.alone = opinion{r.next, r.basis(w)}
-		d.evident = opinion{r.evident, r.byEvidence().basis(&sure)}
+		d := detail{opinion{r.next, r.basis(w)}, opinion{r.evident, r.byEvidence().basis(&sure)}, r.stranger()}
 		if r.accepted {
 			d.evident = d.alone
 		}
 		all = append(all, d)
 	}
 	return all
-}
-
-// zone returns the zone of the address.
-func (r *row) zone() string {
-	if r.isMember() {
-		return r.was.Zone
-	}
-	return r.candidate.Zone
 }
 
 // basis returns what the state of the address is based on. A state that a failure has
@@ -288,9 +275,9 @@ func (p *part) published(others Work, own []inventory.Member) []inventory.Member
 // these. Without strangers, those are left out that the target did not publish itself.
 func (p *part) ofTarget(alone, strangers bool, own []inventory.Member) (members []inventory.Member, best inventory.State) {
 	members = make([]inventory.Member, 0, len(p.details))
-	for i := range p.details {
+	for i, m := range p.members {
 		d := &p.details[i]
-		is, was := d.evident, inventory.StateOf(own, d.address)
+		is, was := d.evident, inventory.StateOf(own, m.Address)
 		if alone {
 			is = d.alone
 		}
@@ -301,7 +288,8 @@ func (p *part) ofTarget(alone, strangers bool, own []inventory.Member) (members 
 		if best == inventory.Absent || state < best {
 			best = state
 		}
-		members = append(members, inventory.Member{Address: d.address, State: state, Zone: d.zone})
+		m.State = state
+		members = append(members, m)
 	}
 	return members, best
 }

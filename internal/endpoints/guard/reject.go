@@ -3,7 +3,6 @@ package guard
 import (
 	"fmt"
 	"maps"
-	"net/netip"
 	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
@@ -49,7 +48,6 @@ type count struct {
 // acceptable by what it adds. What has no ready Pod by an accepted placement does not count.
 func tally(p pool, restOnly bool) count {
 	var n count
-	listed := p.walk()
 	for _, m := range p.members {
 		if m.pastThreshold && (restOnly || m.standing == leaving) || !p.placing.spares && p.placing.lacks(m.node) {
 			continue
@@ -58,7 +56,7 @@ func tally(p pool, restOnly bool) count {
 		if !m.serves() {
 			continue
 		}
-		c := listed.candidate(m.Address)
+		c := p.candidate(m.Address)
 		switch {
 		case c == nil || c.Leaving:
 			n.taken++
@@ -87,8 +85,10 @@ func (n count) reject(p pool, read Inventory, f family, policy Policy) (Cause, s
 	case !stays:
 		return NothingStays, fmt.Sprintf("all %d %s nodes of the inventory are announced to leave, so all %d endpoints would leave", len(p.candidates), f, n.members)
 	}
-	if addr, found := duplicate(read); found && n.taken > 0 {
-		return ContradictoryRead, fmt.Sprintf("the inventory gives %s to two nodes and would take away %d of %d %s endpoints", addr, n.taken, n.serving, f)
+	// It makes the whole inventory questionable, so the family of the address does not matter.
+	twice := slices.IndexFunc(read.Decisions, func(d inventory.Decision) bool { return d.Reason == inventory.DuplicateAddress })
+	if twice >= 0 && n.taken > 0 {
+		return ContradictoryRead, fmt.Sprintf("the inventory gives %s to two nodes and would take away %d of %d %s endpoints", read.Decisions[twice].Address, n.taken, n.serving, f)
 	}
 	return "", ""
 }
@@ -117,16 +117,4 @@ func mostly(read Inventory, f family) string {
 		return ""
 	}
 	return fmt.Sprintf(" (%s: %d)", most, len(nodes[most]))
-}
-
-// duplicate returns the first address that the inventory gives to two nodes, if
-// there is one. It makes the whole inventory questionable, so its family does not
-// matter.
-func duplicate(read Inventory) (addr netip.Addr, found bool) {
-	for i := range read.Decisions {
-		if d := &read.Decisions[i]; d.Reason == inventory.DuplicateAddress {
-			return d.Address, true
-		}
-	}
-	return netip.Addr{}, false
 }

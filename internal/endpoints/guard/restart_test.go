@@ -186,7 +186,7 @@ func TestContract28RecoverCountsAnAddressOnceWithTheBetterState(t *testing.T) {
 
 func TestContract28RecoverOfNothingIsANewInstall(t *testing.T) {
 	l := newLab(t)
-	l.verdict.Memory = guard.Recover(nil, l.now)
+	l.verdict.Memory = guard.Recover(nil, l.now, nil, nil)
 	l.read("a b")
 	l.pass("a")
 	l.want("a=ready")
@@ -208,9 +208,9 @@ func TestContract01SourceErrorChangesNoMemberButHealthDoes(t *testing.T) {
 
 // An address that may not be checked any more goes after the threshold; one that may be is kept.
 func TestContract06OnlyWhatMayNotBeCheckedGoesUncheckedAfterTheThreshold(t *testing.T) {
-	l := restarted(t, "a=ready b=ready c=ready d=ready")
-	l.policy.Threshold = 3
-	l.verdict.Memory = l.verdict.Memory.Forbid(map[netip.Addr]bool{addr("a"): true})
+	l := newLab(t)
+	l.policy.Threshold, l.forbidden = 3, map[netip.Addr]bool{addr("a"): true}
+	l.restart("a=ready b=ready c=ready d=ready")
 	l.reads(3, "d")
 	l.pass("d d")
 	l.reads(3, "d")

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
@@ -169,26 +168,5 @@ func TestNextIsWhenTheFirstMemberHasDrained(t *testing.T) {
 	l.want("a=draining b=draining c=ready d=ready")
 	if got := l.verdict.Next; !got.Equal(want) {
 		t.Errorf("got next %s, want %s", got, want)
-	}
-}
-
-func TestSinceIsWhenTheStateLastChanged(t *testing.T) {
-	l := running(t, "a b c")
-	l.wait(time.Second)
-	l.refuse("a a a")
-	down := l.now
-	l.wait(time.Minute)
-	l.refuse("a")
-	if got, ok := l.verdict.Memory.Since(addr("a")); !ok || !got.Equal(down) {
-		t.Errorf("got %s %t, want %s", got, ok, down)
-	}
-	if got, ok := l.verdict.Memory.Since(addr("b")); !ok || !got.Equal(start) {
-		t.Errorf("got %s %t, want %s", got, ok, start)
-	}
-	if _, ok := l.verdict.Memory.Since(addr("x")); ok {
-		t.Error("knows since when an address is published that is not")
-	}
-	if _, ok := (guard.Memory{}).Since(addr("X")); ok {
-		t.Error("knows of a member without a memory")
 	}
 }

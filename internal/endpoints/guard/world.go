@@ -20,14 +20,10 @@ type world struct {
 	// see something real.
 	confirmed bool
 	// replaced: a present address has passed Rise times in a row, so that what
-	// leaves may go. risen: the same of one that is to stay, present or kept.
-	replaced, risen bool
+	// leaves may go.
+	replaced bool
 	// wasReadyDraining: draining members were published ready, and nothing has risen yet.
 	wasReadyDraining bool
-	// present and silent count the members that the prober is judged by, and
-	// those of them that were silent within the last Fall intervals, even once:
-	// neither jitter nor random loss takes one of them down.
-	present, silent int
 	// cutOff: so many are silent that it is the prober's fault (contract 14).
 	cutOff bool
 	// silence is what to say of it, and silenceOver when one of the silent ones
@@ -59,6 +55,7 @@ type world struct {
 // newWorld sums up the rows of one family.
 func newWorld(p pool, rows []row, now time.Time, policy Policy) *world {
 	w := &world{policy: policy, now: now, placing: p.placing, mayDemote: p.proven || !p.recovered || !policy.FailOpen}
+	risen := false // one that is to stay, present or kept
 	for i := range rows {
 		r := &rows[i]
 		r.longSilent = r.silent() && (r.was.longSilent || r.longDown(now, policy) && r.silentFor() > max(policy.checks(), longSilence))
@@ -66,11 +63,11 @@ func newWorld(p pool, rows []row, now time.Time, policy Policy) *world {
 		rises := passes && (policy.HealthOff || r.streak.Passes >= policy.Rise)
 		w.confirmed = w.confirmed || passes && r.present()
 		w.replaced = w.replaced || rises && r.present()
-		w.risen = w.risen || rises && r.stays() && !r.was.announced
+		risen = risen || rises && r.stays() && !r.was.announced
 	}
 	w.replaced = w.replaced || policy.HealthOff
 	w.open = p.failOpen && !recovering(rows, policy)
-	w.wasReadyDraining = p.readyDraining && !w.risen
+	w.wasReadyDraining = p.readyDraining && !risen
 	w.countSilent(rows)
 	w.answered = answeredOf(rows, w)
 	for i := range rows {
@@ -124,22 +121,22 @@ func (r *row) silenceOver(w *world) time.Time { return r.streak.SilentAt.Add(w.p
 // The last results alone are not enough: with six of ten checks lost at random, at
 // some moments too few would be silent, and silence would take endpoints down.
 func (w *world) countSilent(rows []row) {
+	present, silent := 0, 0
 	for i := range rows {
 		r := &rows[i]
 		if r.longSilent || !r.countsForSilence(w) {
 			continue
 		}
-		w.present++
+		present++
 		if r.silentLately(w) {
-			w.silent++
+			silent++
 			if !r.silent() {
 				w.silenceOver = sooner(w.silenceOver, r.silenceOver(w))
 			}
 		}
 	}
-	w.cutOff = w.silent > 0 && w.silent*100 > min((w.present-1)*100, w.policy.MaxSilentPercent*w.present)
-	if w.cutOff {
-		allowed := min(w.present-1, w.policy.MaxSilentPercent*w.present/100)
-		w.silence = fmt.Sprintf("%d of %d endpoints were silent within %s, at most %d may be (HEALTH_CHECK_MAX_SILENT_PERCENT=%d): this daemon is presumed cut off, so silence takes no endpoint down", w.silent, w.present, w.policy.checks(), allowed, w.policy.MaxSilentPercent)
+	allowed := min(present-1, w.policy.MaxSilentPercent*present/100)
+	if w.cutOff = silent > max(0, allowed); w.cutOff {
+		w.silence = fmt.Sprintf("%d of %d endpoints were silent within %s, at most %d may be (HEALTH_CHECK_MAX_SILENT_PERCENT=%d): this daemon is presumed cut off, so silence takes no endpoint down", silent, present, w.policy.checks(), allowed, w.policy.MaxSilentPercent)
 	}
 }

@@ -334,7 +334,7 @@ func decide(t *testing.T, outcome inventory.Outcome) guard.Verdict {
 	policy := guard.Policy{Rise: 2, Fall: 3, Interval: time.Second, MaxSilentPercent: 50, FailOpen: true, Threshold: 10, PollInterval: time.Minute, MaxRemovalPercent: 50}
 	now := time.Unix(1e9, 0)
 	read := &guard.Inventory{Nodes: 1, Candidates: []inventory.Candidate{{Node: inventory.Identity{Name: "a"}, Address: addr}}, Scheduled: true}
-	v := guard.Decide(guard.Input{Now: now, Read: read, Memory: guard.Recover(members(0, 0), now)}, policy)
+	v := guard.Decide(guard.Input{Now: now, Read: read, Memory: guard.Recover(members(0, 0), now, nil, nil)}, policy)
 	var checks inventory.Health
 	for range 9 {
 		now = now.Add(time.Second)

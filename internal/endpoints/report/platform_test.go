@@ -237,7 +237,7 @@ func TestContract48AnEndpointIsShownAsTheTargetPublishesIt(t *testing.T) {
 	t.Parallel()
 	started := func() *report.Status { // what was published before a restart, and not checked since
 		s := *good(t)
-		s.Verdict = guard.Decide(guard.Input{Now: s.At, Memory: guard.Recover(s.Verdict.Members, s.At)}, guard.Policy{Rise: 1, Fall: 1, Interval: time.Second, FailOpen: true})
+		s.Verdict = guard.Decide(guard.Input{Now: s.At, Memory: guard.Recover(s.Verdict.Members, s.At, nil, nil)}, guard.Policy{Rise: 1, Fall: 1, Interval: time.Second, FailOpen: true})
 		s.Health, s.Findings = inventory.Health{}, explain.Findings(nil, nil, s.Verdict, s.At, s.At)
 		return &s
 	}

@@ -145,7 +145,7 @@ func TestContract52AGroupThatBeginsAnewTakesNothingAway(t *testing.T) {
 			t.Fatalf("got %q", got)
 		}
 		web.taken()
-		anew := guard.Decide(guard.Input{Now: f.now, Memory: guard.Recover(v.Members, f.now)}, guard.Policy{Rise: 2, Fall: 3, Interval: 2 * time.Second, FailOpen: true})
+		anew := guard.Decide(guard.Input{Now: f.now, Memory: guard.Recover(v.Members, f.now, nil, nil)}, guard.Policy{Rise: 2, Fall: 3, Interval: 2 * time.Second, FailOpen: true})
 		c.set.Publish(web.fill.Pool, &anew)
 		during(5 * time.Second)
 		if got := web.taken(); len(got) > 0 {
