@@ -44,9 +44,12 @@ type placing struct {
 	// of its nodes that the inventory does not list.
 	usable   bool
 	unlisted string
-	// recent are how many nodes others named within DrainPeriod, or did before rejected
-	// ones came; the most first.
+	// recent are how many nodes others named that were accepted, within DrainPeriod, or before
+	// rejected ones came; the most first.
 	recent []naming
+	// trusted says that the newest was accepted once: it counts among the recent ones then, also
+	// where an inventory has it rejected since.
+	trusted bool
 	// rejected is since when the newest is rejected, and incomplete since when there was always
 	// an unlisted node; zero where that is not so.
 	rejected, incomplete time.Time
@@ -107,10 +110,11 @@ func (p placing) observe(read Inventory, published int, until time.Time) placing
 	switch {
 	case before == nil:
 		p.recent = []naming{{published, until}}
-	case before != p.newest && p.rejected.IsZero():
+	case before != p.newest && p.trusted:
 		fewer := func(n naming) bool { return n.nodes <= len(before.Ready) }
 		p.recent = append(slices.DeleteFunc(slices.Clone(p.recent), fewer), naming{len(before.Ready), until})
 	}
+	p.trusted = p.trusted && before == p.newest
 	p.usable, p.unlisted = compare(read)
 	return p
 }
@@ -151,7 +155,7 @@ func (p placing) judge(serve bool, now time.Time, policy Policy) placing {
 	}
 	switch {
 	case p.usable && !p.few(policy):
-		p.rejected, p.heldUntil = time.Time{}, time.Time{}
+		p.rejected, p.heldUntil, p.trusted = time.Time{}, time.Time{}, true
 	case p.rejected.IsZero():
 		p.rejected = now
 	}

@@ -645,6 +645,19 @@ func TestContract235WhatStrangersAreNamedRejectsNoLaterPlacement(t *testing.T) {
 	l.want(ready(letters(9)) + " j=draining")
 }
 
+// A wrong inventory has a placement rejected that names enough; one that names a few after it is
+// held against that.
+func TestContract235AWrongInventoryHidesNotWhatAPlacementNamed(t *testing.T) {
+	l := following(t, eight, eight)
+	l.wait(time.Hour)
+	l.read("")
+	l.wait(l.policy.DrainPeriod + time.Second)
+	l.pass(eight)
+	l.place("a")
+	l.read("a h")
+	l.want("a=ready b=ready c=ready d=ready e=ready f=ready g=ready h=ready")
+}
+
 func TestContract235TimeAloneIsWaitedFor(t *testing.T) {
 	l := following(t, letters(10), letters(10))
 	l.policy.DrainPeriod = 5 * time.Second

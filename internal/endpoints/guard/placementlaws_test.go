@@ -23,9 +23,10 @@ type follower struct {
 	pods, stray map[string]bool
 	// named is how many nodes placements named, and when each was the newest one last.
 	named []namedOnce
-	// wrong says that the newest one is not to be trusted, heldUntil until when that is so at least,
+	// wrong says that the newest one is not to be trusted, trusted that it once was, heldUntil until when that is so at least,
 	// and incompleteSince since when it names a node that is not listed.
 	wrong           bool
+	trusted         bool
 	heldUntil       time.Time
 	incompleteSince time.Time
 	// taken are the nodes that an accepted placement took the Pod from, and that have not passed since
@@ -119,7 +120,7 @@ func (f *follower) readAs(t *rapid.T, list string) {
 // note is the first sentence of contract 235: it says whether the newest placement is to be trusted.
 func (f *follower) note(before *inventory.Placement) {
 	ready, listed := f.placement.Ready, strings.Fields(f.inventory)
-	if before != nil && before != f.placement && !f.wrong {
+	if before != nil && before != f.placement && f.trusted {
 		f.named = append(f.named, namedOnce{len(before.Ready), f.now})
 	}
 	unlisted := slices.ContainsFunc(ready, func(node string) bool { return !slices.Contains(listed, strings.TrimPrefix(node, "node-")) })
@@ -138,6 +139,10 @@ func (f *follower) note(before *inventory.Placement) {
 	f.wrong = !usable
 	for _, n := range f.named {
 		f.wrong = f.wrong || float64(len(ready)) < float64(n.nodes)*float64(100-f.policy.MaxRemovalPercent)/100
+	}
+	f.trusted = f.trusted && before == f.placement || !f.wrong
+	if !f.wrong {
+		f.heldUntil = time.Time{}
 	}
 }
 
@@ -271,6 +276,7 @@ func (f *follower) wait(t *rapid.T) {
 
 // again restarts, with what the placement and the inventory say now.
 func (f *follower) again(t *rapid.T) {
+	f.trusted = false
 	f.health, f.wrong, f.incompleteSince, f.heldUntil, f.named = inventory.Health{}, false, time.Time{}, time.Time{}, nil
 	clear(f.taken)
 	clear(f.refusals)
