@@ -256,10 +256,10 @@ func newSource(document *v1alpha1.EndpointPool, a access, m *metrics.Metrics) (o
 		s, err = newStatic(from.Static.Nodes)
 	case from.File != nil:
 		kind = settings.SourceFile
-		s, err = source.NewFile(source.FileOptions{FS: afero.NewOsFs(), Path: from.File.Path})
+		s = source.File{FS: afero.NewOsFs(), Path: from.File.Path}
 	case from.Command != nil:
 		kind = settings.SourceCommand
-		s, err = source.NewCommand(source.CommandOptions{Path: from.Command.Path, Args: from.Command.Args, Environ: a.environ})
+		s = &source.Command{Path: from.Command.Path, Args: from.Command.Args, Environ: a.environ}
 	case from.Kubernetes != nil:
 		nodes, err := newKubernetes(from.Kubernetes.NodeSelector, a, m)
 		if err != nil {
@@ -278,10 +278,10 @@ func newSource(document *v1alpha1.EndpointPool, a access, m *metrics.Metrics) (o
 }
 
 // newStatic makes the source of a fixed list of nodes.
-func newStatic(nodes []v1alpha1.StaticNode) (*source.Static, error) {
-	var all []inventory.Node
+func newStatic(nodes []v1alpha1.StaticNode) (source.Static, error) {
+	var all source.Static
 	for _, n := range nodes {
-		node := inventory.Node{Name: n.Name, Zone: n.Zone}
+		node := inventory.Node{Name: n.Name, Zone: n.Zone, Ready: true, Worker: true}
 		for _, text := range n.Addresses {
 			address, err := netip.ParseAddr(text)
 			if err != nil {
@@ -291,7 +291,7 @@ func newStatic(nodes []v1alpha1.StaticNode) (*source.Static, error) {
 		}
 		all = append(all, node)
 	}
-	return source.NewStatic(all)
+	return all, nil
 }
 
 // newIONOS makes the source of addresses; the nodes are those of the remote

@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
 
-// CommandOptions say what to run.
-type CommandOptions struct {
+// Command runs a program anew in every read, which need not be there before.
+type Command struct {
 	// Path is the program: a path, or a name to look up in the PATH of Environ.
 	Path string
 	// Args are its arguments, as the program is to see them.
@@ -19,38 +18,20 @@ type CommandOptions struct {
 	// Environ returns the whole environment of the program, as NAME=value. It
 	// is called for every read, because secrets in it may have been rotated.
 	Environ func() ([]string, error)
-}
 
-// Command runs the program anew in every read.
-type Command struct {
-	options CommandOptions
-	runner  system.Runner
-}
-
-// NewCommand checks the options. The program need not be there yet.
-func NewCommand(options CommandOptions) (*Command, error) {
-	if options.Path == "" {
-		return nil, errors.New("inventory command: the program is empty; set INVENTORY_COMMAND")
-	}
-	if strings.Contains(options.Path+strings.Join(options.Args, ""), "\x00") {
-		return nil, errors.New("inventory command: the program or an argument holds a NUL character; correct INVENTORY_COMMAND_ARGS")
-	}
-	if options.Environ == nil {
-		return nil, errors.New("inventory command: no environment is given")
-	}
-	return &Command{options: options}, nil
+	runner system.Runner
 }
 
 // Read runs the program and returns the nodes that it prints. The program and
 // all of its process group are gone when Read returns; while one of them cannot be
 // killed, every Read is an error.
 func (s *Command) Read(ctx context.Context) ([]inventory.Node, error) {
-	env, err := s.options.Environ()
+	env, err := s.Environ()
 	if err != nil {
 		return nil, fmt.Errorf("inventory command: %w", err)
 	}
 	output, err := s.runner.Run(ctx, system.Command{
-		Path: s.options.Path, Args: s.options.Args, Env: env, MaxOutput: inventory.MaxBytes,
+		Path: s.Path, Args: s.Args, Env: env, MaxOutput: inventory.MaxBytes,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("inventory command: %w", err)
@@ -58,7 +39,7 @@ func (s *Command) Read(ctx context.Context) ([]inventory.Node, error) {
 	nodes, err := inventory.Decode(output.Stdout)
 	if err != nil {
 		return nil, fmt.Errorf("inventory command: output of %q: %w%s",
-			s.options.Path, withoutSecrets(err, output.Stdout, env), system.StderrNote(output.Stderr))
+			s.Path, withoutSecrets(err, output.Stdout, env), system.StderrNote(output.Stderr))
 	}
 	return nodes, nil
 }

@@ -28,8 +28,7 @@ func environ(more ...string) func() ([]string, error) {
 // newSource returns a source that runs a shell script.
 func newCommand(t *testing.T, script string, more ...string) *source.Command {
 	t.Helper()
-	source, err := source.NewCommand(source.CommandOptions{Path: "sh", Args: []string{"-c", script}, Environ: environ(more...)})
-	must(t, err)
+	source := &source.Command{Path: "sh", Args: []string{"-c", script}, Environ: environ(more...)}
 	return source
 }
 
@@ -41,8 +40,7 @@ func TestConformanceOfCommand(t *testing.T) {
 func commandHarness(t *testing.T, nodes []inventory.Node) sourcetest.Harness {
 	folder := t.TempDir()
 	script, data := filepath.Join(folder, "script"), filepath.Join(folder, "data")
-	source, err := source.NewCommand(source.CommandOptions{Path: "/bin/sh", Args: []string{script, data}, Environ: environ()})
-	must(t, err)
+	source := &source.Command{Path: "/bin/sh", Args: []string{script, data}, Environ: environ()}
 	run := func(code string) { must(t, os.WriteFile(script, []byte(code), 0o600)) }
 	write := func(whole []byte) {
 		must(t, os.WriteFile(data, whole, 0o600))
@@ -174,7 +172,7 @@ func openWhenThere(t *testing.T, fifo string) *os.File {
 
 func TestContract04TheEnvironmentIsReadAgainForEveryRead(t *testing.T) {
 	token := "first"
-	source, err := source.NewCommand(source.CommandOptions{
+	source := &source.Command{
 		Path: "/bin/sh",
 		Args: []string{"-c", `test "$IONOS_TOKEN" = second && echo "[]"`},
 		Environ: func() ([]string, error) {
@@ -183,8 +181,7 @@ func TestContract04TheEnvironmentIsReadAgainForEveryRead(t *testing.T) {
 			}
 			return []string{"PATH=" + os.Getenv("PATH"), "IONOS_TOKEN=" + token}, nil
 		},
-	})
-	must(t, err)
+	}
 	if _, err := source.Read(t.Context()); err == nil {
 		t.Error("got no error with the old token")
 	}
@@ -201,32 +198,29 @@ func TestContract04TheEnvironmentIsReadAgainForEveryRead(t *testing.T) {
 
 func TestTheProgramGetsTheEnvironmentThatIsGivenAndNoOther(t *testing.T) {
 	t.Setenv("IONOS_LEAK", "1")
-	printer, err := source.NewCommand(source.CommandOptions{
+	printer := &source.Command{
 		Path: "/usr/bin/env", Environ: func() ([]string, error) { return []string{"HOME=/h"}, nil },
-	})
-	must(t, err)
-	_, err = printer.Read(t.Context())
+	}
+	_, err := printer.Read(t.Context())
 	if want := "invalid character 'H'"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want the output to begin with HOME", err)
 	}
-	printer, err = source.NewCommand(source.CommandOptions{
+	printer = &source.Command{
 		Path: "/usr/bin/env", Environ: func() ([]string, error) { return nil, nil },
-	})
-	must(t, err)
+	}
 	_, err = printer.Read(t.Context())
 	if want := "the document is empty"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want no variable", err)
 	}
 }
 
-func TestNewChecksWhatItIsGiven(t *testing.T) {
-	for name, options := range map[string]source.CommandOptions{
+func TestWhatCannotBeRunIsAnError(t *testing.T) {
+	for name, command := range map[string]*source.Command{
 		"no program":        {Environ: environ()},
-		"no environment":    {Path: "sh"},
 		"a NUL in the path": {Path: "s\x00h", Environ: environ()},
 		"a NUL in the args": {Path: "sh", Args: []string{"\x00"}, Environ: environ()},
 	} {
-		if got, err := source.NewCommand(options); got != nil || err == nil {
+		if got, err := command.Read(t.Context()); got != nil || err == nil {
 			t.Errorf("%s: got %v and no error, want an error", name, got)
 		}
 	}

@@ -30,14 +30,7 @@ func encode(t *testing.T, nodes []inventory.Node) []byte {
 	return data
 }
 
-func newFile(t *testing.T, files afero.Fs, path string) *source.File {
-	t.Helper()
-	source, err := source.NewFile(source.FileOptions{FS: files, Path: path})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return source
-}
+func newFile(files afero.Fs, path string) source.File { return source.File{FS: files, Path: path} }
 
 func must(t *testing.T, err error) {
 	t.Helper()
@@ -76,7 +69,7 @@ func fileHarness(t *testing.T, files afero.Fs, nodes []inventory.Node) sourcetes
 	put(nodes)
 	whole := encode(t, nodes)
 	return sourcetest.Harness{
-		Source: newFile(t, files, path),
+		Source: newFile(files, path),
 		Put:    put,
 		Breaks: map[string]func(){
 			"a missing file":      func() { must(t, files.Remove(path)) },
@@ -107,9 +100,9 @@ func TestContract02ErrorsNameTheFileAndTheRemedy(t *testing.T) {
 		{at("missing"), "no such file or directory; create it, or correct INVENTORY_FILE_PATH"},
 		{at("dangling"), "no such file or directory; create it, or correct INVENTORY_FILE_PATH"},
 		{at("loop"), "too many levels of symbolic links"},
-		{at("folder"), "it is a folder, must be a regular file; correct INVENTORY_FILE_PATH"},
-		{at("fifo"), "it is a FIFO, must be a regular file; correct INVENTORY_FILE_PATH"},
-		{"/dev/zero", "it is a device, must be a regular file; correct INVENTORY_FILE_PATH"},
+		{at("folder"), "it is not a regular file; correct INVENTORY_FILE_PATH"},
+		{at("fifo"), "it is not a regular file; correct INVENTORY_FILE_PATH"},
+		{"/dev/zero", "it is not a regular file; correct INVENTORY_FILE_PATH"},
 		{at("empty"), "decode inventory: the document is empty; an inventory of no nodes is []"},
 		{at("unknown"), `decode inventory: record 1, line 1, column 3: unknown key "naem"; `},
 		{at("large"), "decode inventory: the document is larger than 8388608 bytes; "},
@@ -118,7 +111,7 @@ func TestContract02ErrorsNameTheFileAndTheRemedy(t *testing.T) {
 		t.Run(filepath.Base(test.path), func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
-			nodes, err := newFile(t, afero.NewOsFs(), test.path).Read(ctx)
+			nodes, err := newFile(afero.NewOsFs(), test.path).Read(ctx)
 			if nodes != nil || err == nil {
 				t.Fatalf("got %v, %v, want an error", nodes, err)
 			}
@@ -132,7 +125,7 @@ func TestContract02ErrorsNameTheFileAndTheRemedy(t *testing.T) {
 func TestContract02AnUnreadableFileIsAnError(t *testing.T) {
 	// Root may read everything, so the file system refuses.
 	files := failing{Fs: afero.NewMemMapFs(), err: fs.ErrPermission}
-	_, err := newFile(t, files, "/inventory.json").Read(t.Context())
+	_, err := newFile(files, "/inventory.json").Read(t.Context())
 	if !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got error %v, want fs.ErrPermission", err)
 	}
@@ -158,7 +151,7 @@ func TestContract04AConfigMapThatIsSwitchedIsReadAgain(t *testing.T) {
 	}
 	publish("..2026_01_01", one)
 	must(t, os.Symlink(filepath.Join("..data", "inventory.json"), filepath.Join(mount, "inventory.json")))
-	source := newFile(t, afero.NewOsFs(), filepath.Join(mount, "inventory.json"))
+	source := newFile(afero.NewOsFs(), filepath.Join(mount, "inventory.json"))
 	for i, content := range []string{one, strings.Replace(one, "w1", "w2", 1), "[]"} {
 		if i > 0 {
 			publish("..2026_01_0"+string(rune('1'+i)), content)
@@ -215,7 +208,7 @@ func TestContract02AFileWrittenDuringTheReadIsAnError(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			must(t, os.WriteFile(path, []byte(one), 0o600))
 			must(t, os.Chtimes(path, time.Time{}, long))
-			_, err := newFile(t, interfering{afero.NewOsFs(), func() {
+			_, err := newFile(interfering{afero.NewOsFs(), func() {
 				must(t, os.WriteFile(path, []byte(test.content), 0o600))
 				must(t, os.Chtimes(path, time.Time{}, test.modified))
 			}}, path).Read(t.Context())
@@ -230,7 +223,7 @@ func TestContract02AFileWrittenDuringTheReadIsAnError(t *testing.T) {
 func TestAFileReplacedDuringTheReadIsReadAsItWas(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "inventory.json")
 	must(t, os.WriteFile(path, []byte(one), 0o600))
-	got, err := newFile(t, interfering{afero.NewOsFs(), func() {
+	got, err := newFile(interfering{afero.NewOsFs(), func() {
 		must(t, os.WriteFile(path+".new", []byte("[]"), 0o600))
 		must(t, os.Rename(path+".new", path))
 	}}, path).Read(t.Context())
@@ -244,25 +237,12 @@ func TestContract03AReadStopsWhenItsContextEnds(t *testing.T) {
 	must(t, afero.WriteFile(files, "/inventory.json", bytes.Repeat([]byte(" "), 1<<20), 0o600))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := newFile(t, interfering{files, cancel}, "/inventory.json").Read(ctx)
+	_, err := newFile(interfering{files, cancel}, "/inventory.json").Read(ctx)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v, want context.Canceled", err)
 	}
-	_, err = newFile(t, failing{files, errors.New("touched")}, "/inventory.json").Read(ctx)
+	_, err = newFile(failing{files, errors.New("touched")}, "/inventory.json").Read(ctx)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v, want context.Canceled and no attempt", err)
 	}
-}
-
-func TestNewAsksForAFileSystemAndAPath(t *testing.T) {
-	for _, options := range []source.FileOptions{{}, {FS: afero.NewMemMapFs()}, {Path: "/inventory.json"}} {
-		if source, err := source.NewFile(options); source != nil || err == nil {
-			t.Errorf("%+v: got %v and no error, want an error", options, source)
-		}
-	}
-}
-
-func TestNewDoesNotTouchTheFile(t *testing.T) {
-	files := failing{Fs: afero.NewMemMapFs(), err: errors.New("touched")}
-	newFile(t, files, "/inventory.json")
 }
