@@ -52,7 +52,7 @@ var allowed = map[string]struct {
 	"internal/endpoints/store/cluster":   {append(of("endpoints/inventory", "endpoints/publish", "endpoints/assign", "kube", "transport"), "api/v1alpha1"), "a store holds slices; what is in them was decided before"},
 	"internal/endpoints/store/storetest": {of("endpoints/inventory", "endpoints/publish"), "the suite knows stores by their promise only"},
 
-	"internal/endpoints/peers":                   {of("endpoints/inventory", "endpoints/guard"), "it carries questions and answers; what follows from them is decided elsewhere"},
+	"internal/endpoints/peers":                   {of("endpoints/inventory", "endpoints/guard", "transport"), "it carries questions and answers; what follows from them is decided elsewhere"},
 	"internal/endpoints/inventory/inventorytest": {of("endpoints/inventory"), "it makes values for tests"},
 
 	"internal/endpoints/peers/peerstest": {of("endpoints/peers"), "it stands for a Lease that does not know what is asked"},

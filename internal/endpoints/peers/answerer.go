@@ -9,6 +9,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 const (
@@ -59,7 +61,7 @@ func (a *Answerer) Hear(leader, note string) {
 	a.mu.Lock()
 	a.leader, a.note = leader, note
 	a.mu.Unlock()
-	signal(a.news)
+	transport.Signal(a.news)
 }
 
 // Run answers until ctx ends, waits for the tries under way, and takes the line away.
@@ -238,12 +240,4 @@ func (r *replies) leave(ctx context.Context) {
 func (r *replies) keeps(text, holder string) bool {
 	line, ok := ParseLine(text)
 	return ok && (line.Leader == r.leader || line.Leader == holder)
-}
-
-// signal leaves a token in the channel unless one is there.
-func signal(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 const (
@@ -92,7 +93,7 @@ func (a *Asker) set(d *Desk) {
 		}
 	}
 	a.write(now)
-	signal(a.wake)
+	transport.Signal(a.wake)
 }
 
 // ask asks about an endpoint, unless that was done for this failure, and reports whether the
@@ -178,7 +179,7 @@ func (a *Asker) hear(lines map[string]string) {
 			a.answer(m, (*Desk).missed, line.Replica)
 		}
 	}
-	signal(a.wake)
+	transport.Signal(a.wake)
 }
 
 // answer hands an answer to the desks that ask about the endpoint.
@@ -210,9 +211,10 @@ func (a *Asker) Run(ctx context.Context) {
 		case <-a.wake:
 		case <-timer.C:
 		}
-		asking, next := a.contest(time.Now())
+		next := linger
 		switch {
-		case asking:
+		case a.contest(time.Now()):
+			next = time.Second
 			h.begin(ctx, func(ctx context.Context) { a.opts.Replies(ctx, a.hear) })
 		case h.end != nil && time.Since(h.last) >= linger:
 			h.end()

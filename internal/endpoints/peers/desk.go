@@ -8,6 +8,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // Desk is where one loop asks, about endpoints that it checks at one port. A nil Desk asks
@@ -148,5 +149,5 @@ func (d *Desk) missed(is answer, replica string) {
 
 func (d *Desk) hand(of guard.Ask, replica string, missed bool) {
 	d.results = append(d.results, inventory.Result{Address: of.Address, At: of.At, Outcome: inventory.Elsewhere, Failures: of.Failures, Missed: missed, Message: replica})
-	signal(d.ready)
+	transport.Signal(d.ready)
 }

@@ -31,8 +31,8 @@ type rivals struct {
 }
 
 // contest finds out who reaches what the leader does not, and hands over where that is to be.
-// It returns whether anything is asked, and when to look again.
-func (a *Asker) contest(now time.Time) (asking bool, next time.Duration) {
+// It returns whether anything is asked.
+func (a *Asker) contest(now time.Time) (asking bool) {
 	a.mu.Lock()
 	successor := a.judge(now)
 	for d := range a.desks {
@@ -43,10 +43,7 @@ func (a *Asker) contest(now time.Time) (asking bool, next time.Duration) {
 	if successor != "" {
 		a.opts.HandOver(successor)
 	}
-	if asking {
-		return asking, time.Second
-	}
-	return asking, linger
+	return asking
 }
 
 // judge returns the identity of the replica that is to lead, empty where that is this one.
