@@ -5,7 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -30,7 +31,7 @@ type nodeCache struct {
 	renew  func() // asks for a complete list
 
 	mu    sync.Mutex
-	nodes []inventory.Node // by name; their addresses are never changed in place
+	nodes map[string]inventory.Node // by name; their addresses are never changed in place
 	// synced says that a complete list was received once.
 	synced bool
 	// open says that a stream is open, following that it goes on from nodes.
@@ -48,7 +49,7 @@ type nodeCache struct {
 }
 
 func newCache(selector labels.Selector, grace time.Duration, notify, renew func()) *nodeCache {
-	c := &nodeCache{grace: grace, notify: notify, renew: renew, updated: make(chan struct{})}
+	c := &nodeCache{grace: grace, notify: notify, renew: renew, nodes: make(map[string]inventory.Node), updated: make(chan struct{})}
 	c.Feed = kube.Feed[*corev1.Node, inventory.Node]{
 		Lock: &c.mu, Set: c.set, Remove: c.remove, SetAll: c.setAll,
 		Read: func(node *corev1.Node) (inventory.Node, error) { return Translate(node, selector), nil },
@@ -91,16 +92,10 @@ func (c *nodeCache) list() ([]inventory.Node, error) {
 		why := cmp.Or(c.last, errors.New("the watch is not open"))
 		return nil, fmt.Errorf("the remote API server has sent no event since %s: %w", c.known.UTC().Format(time.RFC3339), why)
 	}
-	total := 0
-	for _, n := range c.nodes {
-		total += len(n.Addresses)
-	}
-	addresses := make([]netip.Addr, 0, total)
-	owned := slices.Clone(c.nodes)
+	owned := slices.AppendSeq([]inventory.Node{}, maps.Values(c.nodes))
+	slices.SortFunc(owned, func(a, b inventory.Node) int { return strings.Compare(a.Name, b.Name) })
 	for i := range owned {
-		from := len(addresses)
-		addresses = append(addresses, owned[i].Addresses...)
-		owned[i].Addresses = addresses[from:len(addresses):len(addresses)]
+		owned[i].Addresses = slices.Clone(owned[i].Addresses)
 	}
 	return owned, nil
 }
@@ -169,30 +164,27 @@ func (c *nodeCache) signal() {
 
 // set takes over a node. Most updates are heartbeats, which change nothing here.
 func (c *nodeCache) set(is inventory.Node) {
-	i, known := c.find(is.Name)
-	switch {
-	case !known:
-		c.nodes = slices.Insert(c.nodes, i, is)
-	case !equal(c.nodes[i], is):
-		c.nodes[i] = is
-	default:
-		return
+	if was, known := c.nodes[is.Name]; !known || !equal(was, is) {
+		c.nodes[is.Name] = is
+		c.notify()
 	}
-	c.notify()
 }
 
 // remove forgets a node that is gone.
 func (c *nodeCache) remove(was inventory.Node) {
-	if i, known := c.find(was.Name); known {
-		c.nodes = slices.Delete(c.nodes, i, i+1)
+	if _, known := c.nodes[was.Name]; known {
+		delete(c.nodes, was.Name)
 		c.notify()
 	}
 }
 
 // setAll takes over a complete list.
-func (c *nodeCache) setAll(nodes []inventory.Node, _ string) error {
-	slices.SortFunc(nodes, func(a, b inventory.Node) int { return strings.Compare(a.Name, b.Name) })
-	if !c.trusted() || !slices.EqualFunc(c.nodes, nodes, equal) {
+func (c *nodeCache) setAll(list []inventory.Node, _ string) error {
+	nodes := make(map[string]inventory.Node, len(list))
+	for _, node := range list {
+		nodes[node.Name] = node
+	}
+	if !c.trusted() || !maps.EqualFunc(c.nodes, nodes, equal) {
 		c.notify()
 	}
 	c.nodes, c.synced, c.known = nodes, true, time.Now()
@@ -203,12 +195,5 @@ func (c *nodeCache) setAll(nodes []inventory.Node, _ string) error {
 	return nil
 }
 
-func (c *nodeCache) find(name string) (int, bool) {
-	return slices.BinarySearchFunc(c.nodes, name, func(n inventory.Node, name string) int { return strings.Compare(n.Name, name) })
-}
-
 // equal reports whether both nodes are equal.
-func equal(a, b inventory.Node) bool {
-	return a.ID == b.ID && a.Name == b.Name && a.Zone == b.Zone && a.Ready == b.Ready && a.Worker == b.Worker &&
-		a.Leaving == b.Leaving && a.Excluded == b.Excluded && a.Detail == b.Detail && slices.Equal(a.Addresses, b.Addresses)
-}
+func equal(a, b inventory.Node) bool { return reflect.DeepEqual(a, b) }
