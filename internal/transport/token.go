@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
@@ -16,17 +17,11 @@ func TokenValidity(token string) (begins, ends time.Time) {
 		return time.Time{}, time.Time{}
 	}
 	payload, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
-	if err != nil {
-		return time.Time{}, time.Time{}
-	}
 	var claims map[string]any
-	if json.Unmarshal(payload, &claims) != nil {
+	if err != nil || json.Unmarshal(payload, &claims) != nil {
 		return time.Time{}, time.Time{}
 	}
-	if begins = moment(claims["iat"]); begins.IsZero() {
-		begins = moment(claims["nbf"])
-	}
-	return begins, moment(claims["exp"])
+	return cmp.Or(moment(claims["iat"]), moment(claims["nbf"])), moment(claims["exp"])
 }
 
 // moment is the time that a claim says, zero where it says none before the year
