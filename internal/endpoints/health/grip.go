@@ -166,18 +166,7 @@ const (
 func AlarmKinds() []AlarmKind { return []AlarmKind{Closed, Reset, Unanswered} }
 
 // String returns the kind as metrics and messages say it.
-func (k AlarmKind) String() string {
-	switch k {
-	case Closed:
-		return "closed"
-	case Reset:
-		return "reset"
-	case Unanswered:
-		return "unanswered"
-	case none, kinds:
-	}
-	return "none"
-}
+func (k AlarmKind) String() string { return [...]string{"none", "closed", "reset", "unanswered"}[k] }
 
 // kindOf returns what an error of reading says.
 func kindOf(err error) AlarmKind {

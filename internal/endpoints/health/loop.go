@@ -78,8 +78,8 @@ func (l *Loop) Close() {
 	transport.Signal(l.hub.wake)
 }
 
-// Watch replaces the set of addresses. It is cheap where little changes and targets
-// are sorted. Once it has returned, no check of an address outside the set begins,
+// Watch replaces the set of addresses, which are sorted, each once. It is cheap where little
+// changes. Once it has returned, no check of an address outside the set begins,
 // and no result of it is handed out.
 func (l *Loop) Watch(targets []inventory.Watch) {
 	l.hub.mu.Lock()

@@ -247,17 +247,3 @@ func TestRunEndsWithItsContextAndTheChecksInFlight(t *testing.T) {
 		}
 	})
 }
-
-func TestAnAddressThatIsListedTwiceIsCheckedOnceAndUrgentIfOnceSo(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		f := newFleet(t, health.LoopOptions{Interval: 2 * time.Second}, 1)
-		f.loop.Watch([]inventory.Watch{{Address: f.address(0), Urgent: true}, {Address: f.address(0)}, {}})
-		time.Sleep(time.Second + time.Millisecond)
-		if got := len(f.startsOf(0)); got != 6 {
-			t.Errorf("got %d checks in a second, want 6: at 0 and every 200 ms", got)
-		}
-		if got := f.loop.Stats().Addresses; got != 1 {
-			t.Errorf("got %d addresses, want 1", got)
-		}
-	})
-}

@@ -1,7 +1,6 @@
 package health
 
 import (
-	"net/netip"
 	"slices"
 	"time"
 
@@ -15,7 +14,6 @@ func (s *schedule) watch(f *feed, targets []inventory.Watch, now time.Duration) 
 		f.refused = 0
 		return
 	}
-	targets = distinct(targets)
 	watched := f.spare[:0]
 	var dropped, added []inventory.Watch
 	for before, after := f.watched, targets; len(before) > 0 || len(after) > 0; {
@@ -47,30 +45,6 @@ func (s *schedule) watch(f *feed, targets []inventory.Watch, now time.Duration) 
 		slices.SortFunc(watched, func(a, b inventory.Watch) int { return a.Address.Compare(b.Address) })
 	}
 	f.watched, f.spare = watched, f.watched
-}
-
-// distinct returns the targets sorted, each address once, and without those that
-// are none. One that is listed twice is urgent if it is so once.
-func distinct(targets []inventory.Watch) []inventory.Watch {
-	ascending := len(targets) == 0 || targets[0].Address.IsValid()
-	for i := 1; i < len(targets) && ascending; i++ {
-		ascending = targets[i-1].Address.Less(targets[i].Address)
-	}
-	if ascending {
-		return targets
-	}
-	urgent := make(map[netip.Addr]bool, len(targets))
-	for _, target := range targets {
-		if target.Address.IsValid() {
-			urgent[target.Address] = urgent[target.Address] || target.Urgent
-		}
-	}
-	all := make([]inventory.Watch, 0, len(urgent))
-	for address, urgent := range urgent {
-		all = append(all, inventory.Watch{Address: address, Urgent: urgent})
-	}
-	slices.SortFunc(all, func(a, b inventory.Watch) int { return a.Address.Compare(b.Address) })
-	return all
 }
 
 // add begins to watch a target, and reports whether there was room for it. Its

@@ -13,20 +13,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
-// drawTargets draws some of few addresses, in any order and some of them twice,
-// and the address that is none.
+// drawTargets draws some of few addresses, of which some are urgent.
 func drawTargets(f *fleet, random *rand.Rand) (targets []inventory.Watch, urgent map[netip.Addr]bool) {
 	urgent = map[netip.Addr]bool{}
-	for range random.IntN(12) {
-		target := inventory.Watch{Address: f.address(random.IntN(8)), Urgent: random.IntN(4) == 0}
-		targets = append(targets, target)
-		urgent[target.Address] = urgent[target.Address] || target.Urgent
-	}
-	switch random.IntN(4) {
-	case 0:
-		targets = append(targets, inventory.Watch{})
-	case 1:
-		slices.SortFunc(targets, func(a, b inventory.Watch) int { return a.Address.Compare(b.Address) })
+	for i := range 8 {
+		if target := (inventory.Watch{Address: f.address(i), Urgent: random.IntN(4) == 0}); random.IntN(3) > 0 {
+			targets = append(targets, target)
+			urgent[target.Address] = target.Urgent
+		}
 	}
 	return targets, urgent
 }
