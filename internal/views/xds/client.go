@@ -2,12 +2,13 @@ package xds
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -31,8 +32,7 @@ const (
 	longestText = 2000
 )
 
-// client is one stream. It implements the callbacks of the stream servers for that stream
-// alone, and the way to the resources that it may see.
+// client is one stream.
 type client struct {
 	server   *Server
 	protocol Protocol
@@ -41,21 +41,22 @@ type client struct {
 	namespaces []string
 	address    string
 	since      time.Time
-	// nonces is what the nonces of the stream begin with: no other stream has it.
-	nonces string
+	// nonces is what the nonces of the stream begin with: no other stream has it. answers is
+	// how many there are.
+	nonces  string
+	answers int
 	// end ends the stream, with the reason.
 	end context.CancelCauseFunc
 	// ended is closed when the stream ends.
 	ended <-chan struct{}
-	// below is the stream of the transport, slot what a long request of it holds.
+	// wire is the stream of gRPC, below that of the transport.
+	wire  grpc.ServerStream
 	below transportStream
-	slot  atomic.Pointer[slot]
-	// fleet is that of an Envoy, since its first request.
+	// fleet is that of an Envoy, and wants what the client wants, since its first request.
 	fleet *fleet
-	// wants is what an Envoy wants of the resources of its fleet, wish what its request
-	// says that is answered now.
-	wants [envoyconfig.Kinds]*subscription
-	wish  wish
+	wants [envoyconfig.Kinds]*interest
+	// replies are the answers that are to be sent.
+	replies chan reply
 	// unserved are types that it asked for and that are not served, strange how many of
 	// their resources it asks for. None of these is remembered.
 	unserved map[string]struct{}
@@ -96,28 +97,6 @@ func (c *client) admit(node *corev3.Node) error {
 	return nil
 }
 
-// foreign is a nonce that no answer has.
-const foreign = "of another stream"
-
-// own returns the nonce of a request as the stream server knows it. That server counts
-// from 1 in each stream, so that what a client says to another stream's answer would be
-// taken for this one's. Before the first answer of a kind a request says nothing to any.
-func (c *client) own(typeURL, nonce string) string {
-	kind, served := kindOf(typeURL)
-	if !served || nonce == "" {
-		return nonce
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.kinds[kind].answered {
-		return ""
-	}
-	if number, found := strings.CutPrefix(nonce, c.nonces); found {
-		return number
-	}
-	return foreign
-}
-
 // kindOf is the kind of a type; false for one that is not served.
 func kindOf(typeURL string) (envoyconfig.Kind, bool) {
 	for kind := range envoyconfig.Kinds {
@@ -126,21 +105,6 @@ func kindOf(typeURL string) (envoyconfig.Kind, bool) {
 		}
 	}
 	return 0, false
-}
-
-// sends notes one answer.
-func (c *client) sends(typeURL string, a answer) {
-	kind, served := kindOf(typeURL)
-	if !served {
-		return
-	}
-	c.answer(c.kinds[kind].drop(&a))
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.kinds[kind].send(a, time.Now()) {
-		c.end(status.Errorf(codes.ResourceExhausted, "the client has not acknowledged or rejected %d answers of type %s; acknowledge or reject each", len(c.kinds[kind].pending), kind))
-	}
-	c.server.stats.of[c.protocol][kind].pushes.Add(1)
 }
 
 // knows reports whether routes of a proxy may lead to a cluster: the proxy has acknowledged
@@ -162,9 +126,21 @@ func (c *client) follows(kind envoyconfig.Kind, versions map[string]string) bool
 }
 
 // keeps reports whether the client has something of a kind that it is told later to remove.
-func (c *client) keeps(kind envoyconfig.Kind) bool {
-	return c.fleet.sent[kind].keeps(&c.wants[kind].interest)
+func (c *client) keeps(kind envoyconfig.Kind) bool { return c.wants[kind].keeps() }
+
+// sees reports whether the client may see a resource. An Envoy is sent what its fleet may see;
+// for a client of gRPC web.shop:80 is of namespace shop.
+func (c *client) sees(name string) bool {
+	if c.protocol != GRPC || c.identity.trusted() {
+		return true
+	}
+	name, _, _ = strings.Cut(name, ":")
+	_, namespace, _ := strings.Cut(name, ".")
+	return slices.Contains(c.namespaces, namespace) || slices.Contains(c.namespaces, allNamespaces)
 }
+
+// allNamespaces in a list of namespaces stands for every one.
+const allNamespaces = "*"
 
 // name is that of the certificate, or without certificates what the node says.
 func (c *client) name() string {

@@ -32,7 +32,7 @@ func (s sharing) Marshal(message any) (mem.BufferSlice, error) {
 		size = proto.Size(m)
 		p.message(&discoveryv3.DiscoveryResponse{VersionInfo: m.GetVersionInfo(), TypeUrl: m.GetTypeUrl(), Nonce: m.GetNonce()})
 		for _, one := range m.GetResources() {
-			p.any(one)
+			p.field(answerResources, one)
 		}
 	default:
 		return s.CodecV2.Marshal(message)
@@ -136,9 +136,7 @@ func (p *pieces) resource(r *discoveryv3.Resource) {
 	}
 }
 
-// any adds a resource of the state of the world.
-func (p *pieces) any(a *anypb.Any) { p.field(answerResources, a) }
-
+// field adds a resource without its name.
 func (p *pieces) field(number protowire.Number, a *anypb.Any) {
 	p.begin(number, proto.Size(a))
 	p.text(anyTypeURL, a.GetTypeUrl())

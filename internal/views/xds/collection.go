@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"maps"
 	"slices"
 	"sync"
 
@@ -9,7 +8,7 @@ import (
 )
 
 // collection are the resources of one kind that some clients may see, and what each of these
-// wants of them. It is the cache behind the stream servers.
+// wants of them.
 //
 // What a client has is known by versions, and versions are those of bytes. A resource that
 // is put again with the same bytes is not sent again.
@@ -37,24 +36,6 @@ func (c *collection) drop(names []string) { c.change(nil, names) }
 
 // become makes the collection these resources and no others.
 func (c *collection) become(all map[string]*resource) { c.change(all, c.surplus(all)) }
-
-// keeps reports whether a client has something that it is told later to remove.
-func (c *collection) keeps(i *interest) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(i.kept) > 0
-}
-
-// release tells a client to remove that.
-func (c *collection) release(i *interest) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for name := range i.kept {
-		i.note(name, changed)
-	}
-	i.kept = nil
-	c.tell(i)
-}
 
 // get returns a resource, nil for none.
 func (c *collection) get(name string) *resource {
@@ -121,78 +102,6 @@ func (c *collection) change(put map[string]*resource, drop []string) {
 				i.note(name, changed)
 			}
 		}
-		c.tell(i)
+		i.tell()
 	}
-}
-
-// tell answers a request that waits, if there is something new.
-func (c *collection) tell(i *interest) {
-	if i.send == nil {
-		return
-	}
-	if put, removed := c.newest(i); len(put) > 0 || len(removed) > 0 && (i.changes || c.whole()) {
-		c.answer(i, put, removed)
-	}
-}
-
-// whole reports whether what an answer leaves out is gone, in the state of the world.
-func (c *collection) whole() bool {
-	return c.kind == envoyconfig.Clusters || c.kind == envoyconfig.Listeners
-}
-
-// answer answers the request that waits.
-func (c *collection) answer(i *interest, put, removed []string) {
-	if !i.changes {
-		i.has = maps.Clone(i.has) // an answer may be given up
-		if c.whole() {
-			put = nil
-			for name := range c.all {
-				if i.wants(name) {
-					put = append(put, name)
-				}
-			}
-			slices.Sort(put)
-		}
-	}
-	if i.most > 0 {
-		n := min(i.most, len(put))
-		i.leave(put[n:])
-		put, i.most = put[:n], min(2*i.most, mostNames)
-	}
-	for _, name := range removed {
-		delete(i.has, name)
-	}
-	a := reply{removed: removed, has: i.has}
-	for _, name := range put {
-		one := c.all[name].encoded()
-		a.resources = append(a.resources, one)
-		i.has[one.GetName()] = one.GetVersion()
-	}
-	send := i.send
-	if i.send = nil; !i.changes {
-		delete(c.interests, i)
-	}
-	send(a)
-}
-
-// split sends what an answer had that a client rejected again, because the client took nothing of
-// it: first one resource, then ever more. A resource that is the only one of an answer is rejected
-// itself, and is not sent again before it changes.
-func (c *collection) split(i *interest, a *answer) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(a.put) > 0 {
-		i.leave(a.removed)
-	}
-	if len(a.put) > 1 {
-		i.leave(a.names())
-		i.most = 1
-	}
-}
-
-// forget ends what a client wants.
-func (c *collection) forget(i *interest) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.interests, i)
 }

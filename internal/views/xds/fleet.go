@@ -194,7 +194,7 @@ func (f *fleet) release(now time.Time) {
 			continue
 		}
 		for _, kind := range f.releases() {
-			f.sent[kind].release(&c.wants[kind].interest)
+			c.wants[kind].release()
 		}
 	}
 }

@@ -31,9 +31,9 @@ func leadingTo(clusters ...int) set {
 
 // hung is a proxy that has said nothing since it asked.
 func hung(f *fleet) *client {
-	c := &client{server: &Server{}, fleet: f}
+	c := &client{server: &Server{}, fleet: f, protocol: Envoy, replies: make(chan reply, envoyconfig.Kinds)}
 	for kind := range c.wants {
-		c.wants[kind], c.kinds[kind] = newSubscription(c, envoyconfig.Kind(kind)), begun(nil, nil, time.Time{})
+		c.wants[kind], c.kinds[kind] = newInterest(c, f.sent[kind]), begun(nil, nil, time.Time{})
 	}
 	return c
 }
@@ -174,15 +174,8 @@ func TestContract93AFleetThatIsKnownAgainKeepsItsListener(t *testing.T) {
 	f.want(leadingTo(0), began)
 	c := hung(f)
 	s := c.wants[envoyconfig.Listeners]
-	s.everything, s.has, s.kept = true, map[string]string{name: "of another replica"}, map[string]struct{}{name: {}}
-	var sent, removed []string
-	s.send = func(answer reply) {
-		for _, one := range answer.resources {
-			sent = append(sent, one.GetName())
-		}
-		removed = append(removed, answer.removed...)
-	}
-	f.sent[envoyconfig.Listeners].interests[&s.interest], f.proxies[c] = struct{}{}, struct{}{}
+	s.everything, s.has, s.kept, s.waits = true, map[string]string{name: "of another replica"}, map[string]struct{}{name: {}}, true
+	f.proxies[c] = struct{}{}
 	raw := envoyconfig.NewSet()
 	raw[envoyconfig.Listeners][name] = &listenerv3.Listener{Name: name}
 	all := leadingTo(0, 1) // a cluster is new, so the listener waits for it
@@ -192,7 +185,8 @@ func TestContract93AFleetThatIsKnownAgainKeepsItsListener(t *testing.T) {
 	for second := range 10 {
 		f.step(began.Add(time.Minute + time.Duration(second)*time.Second))
 	}
-	if len(removed) > 0 || len(sent) != 1 || sent[0] != name {
-		t.Errorf("the proxy is sent %v and is to remove %v, want the listener replaced", sent, removed)
+	answer := <-c.replies
+	if len(answer.removed) > 0 || len(answer.resources) != 1 || answer.resources[0].GetName() != name || len(c.replies) > 0 {
+		t.Errorf("the proxy is sent %+v, want the listener replaced", answer)
 	}
 }

@@ -29,8 +29,8 @@ const (
 type identity struct {
 	protocol Protocol
 	// name is NAMESPACE/NAME, empty without certificates.
-	name, namespace string
-	state           *tls.ConnectionState
+	name  string
+	state *tls.ConnectionState
 }
 
 // trusted reports whether there are no certificates: on a loopback address everybody may
@@ -56,7 +56,7 @@ func (s *Server) identify(ctx context.Context) (identity, error) {
 	if err != nil {
 		return identity{}, err
 	}
-	found := identity{protocol: GRPC, namespace: c.Namespace, name: c.String(), state: &info.State}
+	found := identity{protocol: GRPC, name: c.String(), state: &info.State}
 	if c.Kind == certificates.Fleet {
 		found.protocol = Envoy
 	}

@@ -13,9 +13,10 @@ type heldResource struct {
 
 // progress is what a client was sent of one kind, and what it said to that.
 type progress struct {
-	// asked says that the client wants resources of the kind, answered that it was sent
-	// an answer on this stream.
-	asked, answered bool
+	// asked says that the client wants resources of the kind.
+	asked bool
+	// newest is the nonce of the newest answer on this stream, empty before the first one.
+	newest string
 	// kept is how many bytes the names take that a client of gRPC asks for; foreign is how
 	// many each resource takes that an Envoy had when it connected and that is not there.
 	kept    int
@@ -86,7 +87,7 @@ const mostPending, mostRejections = 256, 8
 // nothing to the answers before.
 func (p *progress) send(a answer, now time.Time) bool {
 	a.apply(&p.sent, now)
-	p.answered = true
+	p.newest = a.nonce
 	p.pending = append(p.pending, a)
 	waiting := 0
 	for _, one := range p.pending {

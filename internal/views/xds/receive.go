@@ -35,78 +35,75 @@ type transportStream interface {
 // slot is what a long request holds: of the streams of one identity one at a time reads and
 // handles one.
 type slot struct {
-	request proto.Message
-	late    *time.Timer
-	leave   func()
+	late *time.Timer
+	free func()
 }
 
-// receive reads the next request. Where it cannot be read, the stream ends with the reason:
-// the stream servers say none.
-func (c *client) receive(stream context.Context, request proto.Message) error {
-	err := c.read(stream, request)
+// read reads the next request. Where it cannot be read, the stream ends with the reason.
+func (c *client) read(request proto.Message) (*slot, error) {
+	held, err := c.tryRead(request)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = status.Error(codes.Internal, err.Error())
 	}
 	if code := status.Code(err); code == codes.Internal || code == codes.ResourceExhausted {
 		c.end(err)
 	}
-	return err
+	return held, err
 }
 
-func (c *client) read(stream context.Context, request proto.Message) error {
+func (c *client) tryRead(request proto.Message) (held *slot, err error) {
 	var header [5]byte // whether it is compressed, and the length
 	if err := c.below.ReadMessageHeader(header[:]); err != nil {
-		return err
+		return nil, err
 	}
 	length := binary.BigEndian.Uint32(header[1:])
 	switch {
 	case header[0] != 0:
-		return status.Error(codes.Internal, "the request is compressed; send it without compression")
+		return nil, status.Error(codes.Internal, "the request is compressed; send it without compression")
 	case length > longestRequest:
-		return status.Errorf(codes.ResourceExhausted, "the request has %d bytes, and the limit is %d; name fewer resources at a time", length, longestRequest)
+		return nil, status.Errorf(codes.ResourceExhausted, "the request has %d bytes, and the limit is %d; name fewer resources at a time", length, longestRequest)
 	case length > shortRequest:
-		if err := c.takeSlot(stream, request); err != nil {
-			return err
+		if held, err = c.takeSlot(); err != nil {
+			return nil, err
 		}
 	}
 	data, err := c.below.Read(int(length))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	text := data.Materialize()
 	data.Free()
 	if err := decode(text, request); err != nil {
-		return status.Errorf(codes.Internal, "the request cannot be decoded: %v", err)
+		return nil, status.Errorf(codes.Internal, "the request cannot be decoded: %v", err)
 	}
-	return nil
+	return held, nil
 }
 
 // takeSlot waits for the slot. A stream that ends gives it back.
-func (c *client) takeSlot(stream context.Context, request proto.Message) error {
+func (c *client) takeSlot() (*slot, error) {
+	stream := c.wire.Context()
 	select {
 	case c.account.slot <- struct{}{}:
 	case <-stream.Done():
-		return stream.Err()
+		return nil, stream.Err()
 	}
 	leave := sync.OnceFunc(func() { <-c.account.slot })
 	stop := context.AfterFunc(stream, leave) // stopped, or a long stream keeps one for each request
-	c.slot.Store(&slot{request: request, leave: func() { stop(); leave() }, late: time.AfterFunc(requestTime, func() {
+	return &slot{free: func() { stop(); leave() }, late: time.AfterFunc(requestTime, func() {
 		c.end(status.Errorf(codes.ResourceExhausted, "a long request has not arrived within %v, or the client has not read an earlier answer", requestTime))
-	})})
-	return nil
+	})}, nil
 }
 
-// handles says that a request is handled from now on, which takes no time of the client.
-func (c *client) handles(request proto.Message) {
-	if t := c.slot.Load(); t != nil && t.request == request {
-		t.late.Stop()
+// handled says that a request, which may hold no slot, is handled from now on.
+func (s *slot) handled() {
+	if s != nil {
+		s.late.Stop()
 	}
 }
 
-// handled gives the slot of a request to the next stream.
-func (c *client) handled(request proto.Message) {
-	if t := c.slot.Load(); t != nil && t.request == request {
-		c.slot.Store(nil)
-		t.leave()
+// leave gives the slot of a request to the next stream.
+func (s *slot) leave() {
+	if s != nil {
+		s.free()
 	}
 }

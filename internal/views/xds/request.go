@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -12,28 +11,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
-// unserved is the type of all that is not served, for the stream servers: they would keep
-// each.
-const unserved = "not served"
-
-// notServed are these types in words.
+// notServed are the types that are not served, in words.
 const notServed = "of types that are not served"
-
-// served is a type as the stream servers are told.
-func served(typeURL string) string {
-	if _, is := kindOf(typeURL); is || typeURL == "" {
-		return typeURL
-	}
-	return unserved
-}
-
-// heard notes one request: what it wants, and what it says to an answer.
-type heard struct {
-	typeURL, nonce string
-	text           string // of a rejection
-	wish           wish
-	whole          bool // what it asks for is all that it wants
-}
 
 // pause holds up a stream whose identity says more than its proxies have to, so that it takes
 // the time of no other.
@@ -50,7 +29,14 @@ func (c *client) pause(names int) {
 	}
 }
 
+// hear handles a request, which takes no time of the client.
 func (c *client) hear(h heard) error {
+	h.slot.handled()
+	defer h.slot.leave()
+	if err := c.admit(h.node); err != nil {
+		return err
+	}
+	c.server.join(c)
 	kind, served := kindOf(h.typeURL)
 	switch tooMany := max(len(h.wish.more), len(h.wish.fewer), len(h.wish.has)) > mostNames; {
 	case tooMany && served:
@@ -62,31 +48,54 @@ func (c *client) hear(h heard) error {
 	if !served {
 		return c.hearUnserved(h)
 	}
-	answered, err := c.note(kind, h)
-	if err != nil || !answered {
+	newest := c.kinds[kind].newest
+	if newest == "" {
+		h.nonce = "" // before the first answer of a kind a request says nothing to any
+	}
+	answered, err := c.note(kind, &h)
+	if err != nil {
 		return err
 	}
-	if h.text == "" {
-		c.server.stats.of[c.protocol][kind].acks.Add(1)
-	} else {
-		c.server.stats.of[c.protocol][kind].rejections.Add(1)
-		c.server.opts.Logger.Warn("a client rejects its newest configuration, and keeps the previous one", "client", c.name(), "node", c.node.GetId(),
-			"type", kind.String(), "message", h.text)
+	if answered {
+		c.said(kind, h.text)
 	}
-	transport.Signal(c.server.news)
+	if answered || len(h.wish.gone) > 0 {
+		defer transport.Signal(c.server.news)
+	}
+	switch {
+	case c.protocol == Envoy:
+		return c.wants[kind].delta(h.wish, h.nonce)
+	case h.nonce == newest: // what it says to an older answer it says again to the newest
+		c.wants[kind].world(h.wish.more, newest == "")
+	}
 	return nil
 }
 
-// hearUnserved notes a request for a type that is not served.
+// said tells what a client says to an answer; text is empty where it acknowledges it.
+func (c *client) said(kind envoyconfig.Kind, text string) {
+	of := &c.server.stats.of[c.protocol][kind]
+	if text == "" {
+		of.acks.Add(1)
+		return
+	}
+	of.rejections.Add(1)
+	c.server.opts.Logger.Warn("a client rejects its newest configuration, and keeps the previous one", "client", c.name(), "node", c.node.GetId(),
+		"type", kind.String(), "message", text)
+}
+
+// hearUnserved notes a request for a type that is not served. It is never answered.
 func (c *client) hearUnserved(h heard) error {
-	if len(h.typeURL) > longestKind {
+	switch {
+	case h.typeURL == "":
+		return status.Error(codes.InvalidArgument, "the request has no type URL; name the type of resources that it asks for")
+	case len(h.typeURL) > longestKind:
 		return status.Errorf(codes.InvalidArgument, "the stream asks for a type of resources whose name has more than %d bytes", longestKind)
 	}
 	c.unserved[h.typeURL] = struct{}{}
 	if len(c.unserved) > mostKinds {
 		return status.Errorf(codes.InvalidArgument, "the stream asks for %d types of resources that are not served", len(c.unserved))
 	}
-	if !h.whole {
+	if c.protocol == Envoy {
 		c.strange = max(0, c.strange+len(h.wish.more)-len(h.wish.fewer))
 	}
 	if c.strange > mostNames {
@@ -97,11 +106,11 @@ func (c *client) hearUnserved(h heard) error {
 
 // note notes a request for a type that is served, and reports whether it says something to
 // an answer.
-func (c *client) note(kind envoyconfig.Kind, h heard) (answered bool, err error) {
+func (c *client) note(kind envoyconfig.Kind, h *heard) (answered bool, err error) {
 	p, now := &c.kinds[kind], time.Now()
 	if !p.asked { // only this stream changes it
 		var foreign map[string]int
-		if !h.whole {
+		if c.protocol == Envoy {
 			if foreign, err = c.bring(kind, &h.wish); err != nil {
 				return false, err
 			}
@@ -109,7 +118,6 @@ func (c *client) note(kind envoyconfig.Kind, h heard) (answered bool, err error)
 		first := begun(h.wish.has, foreign, now)
 		locked(&c.mu, func() { *p = first })
 	}
-	c.wish = h.wish
 	freed := 0
 	for names := range slices.Chunk(h.wish.fewer, piece) {
 		locked(&c.mu, func() { freed += p.forget(names) })
@@ -120,13 +128,13 @@ func (c *client) note(kind envoyconfig.Kind, h heard) (answered bool, err error)
 		to, fewer := p.hear(h.nonce, h.text, now)
 		answered, freed = to != nil, freed+fewer
 		switch {
-		case answered && h.whole && h.text == "": // it speaks of all that it asks for
+		case answered && c.protocol == GRPC && h.text == "": // it speaks of all that it asks for
 			p.rejected = nil
-		case answered && !h.whole && h.text != "":
-			c.fleet.sent[kind].split(&c.wants[kind].interest, to)
+		case answered && c.protocol == Envoy && h.text != "":
+			c.wants[kind].split(to)
 		}
 	}
-	if !h.whole {
+	if c.protocol == Envoy {
 		return answered, c.keep(-freed)
 	}
 	before := p.kept
@@ -149,7 +157,7 @@ func (c *client) bring(kind envoyconfig.Kind, w *wish) (foreign map[string]int, 
 		if len(version) > longestVersion {
 			version = "" // none of ours
 		}
-		if r := c.fleet.sent[kind].get(name); r != nil {
+		if r := c.wants[kind].of.get(name); r != nil {
 			if version == r.version() {
 				version = r.version()
 			}
@@ -166,12 +174,4 @@ func (c *client) bring(kind envoyconfig.Kind, w *wish) (foreign map[string]int, 
 	}
 	w.has = has
 	return foreign, nil
-}
-
-// rejection is the text of a rejection, empty for none.
-func rejection(message string, there bool) string {
-	if !there {
-		return ""
-	}
-	return transport.Cut(transport.Printable(cmp.Or(message, "no reason was given")), longestText)
 }

@@ -13,8 +13,6 @@ import (
 	"time"
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
-	"github.com/envoyproxy/go-control-plane/pkg/server/delta/v3"
-	"github.com/envoyproxy/go-control-plane/pkg/server/sotw/v3"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
@@ -23,6 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/certificates"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 const (
@@ -103,21 +102,17 @@ type aggregated struct {
 
 // DeltaAggregatedResources serves an Envoy.
 func (a *aggregated) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
-	return a.serve(stream.Context(), Envoy, func(ctx context.Context, c *client) error {
-		return delta.NewServer(ctx, c, c).DeltaStreamHandler(deltaStream{stream, c}, "")
-	})
+	return a.serve(stream, Envoy)
 }
 
 // StreamAggregatedResources serves a client of gRPC.
 func (a *aggregated) StreamAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
-	return a.serve(stream.Context(), GRPC, func(ctx context.Context, c *client) error {
-		return sotw.NewServer(ctx, c, c, sotw.DeactivateLegacyWildcard()).StreamHandler(worldStream{stream, c}, "")
-	})
+	return a.serve(stream, GRPC)
 }
 
 // serve serves one stream.
-func (a *aggregated) serve(from context.Context, protocol Protocol, run func(context.Context, *client) error) error {
-	s := a.server
+func (a *aggregated) serve(stream grpc.ServerStream, protocol Protocol) error {
+	s, from := a.server, stream.Context()
 	identity, err := s.identify(from)
 	if err != nil {
 		s.stats.refused.Add(1)
@@ -140,7 +135,7 @@ func (a *aggregated) serve(from context.Context, protocol Protocol, run func(con
 			_ = below.WriteStatus(why) // the client may have left
 		}
 	})()
-	c := &client{server: s, below: below, protocol: protocol, identity: identity, since: time.Now(), nonces: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".", end: end, ended: ctx.Done(), unserved: make(map[string]struct{})}
+	c := &client{server: s, wire: stream, below: below, protocol: protocol, identity: identity, since: time.Now(), nonces: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".", end: end, ended: ctx.Done(), unserved: make(map[string]struct{}), replies: make(chan reply, 2*envoyconfig.Kinds)}
 	if p, ok := peer.FromContext(from); ok {
 		c.address = p.Addr.String()
 	}
@@ -152,7 +147,7 @@ func (a *aggregated) serve(from context.Context, protocol Protocol, run func(con
 		return err
 	}
 	defer s.leave(c)
-	err = run(ctx, c)
+	err = c.run()
 	why := context.Cause(ctx)
 	if _, ours := status.FromError(why); !ours {
 		return err // the client has left
@@ -162,43 +157,6 @@ func (a *aggregated) serve(from context.Context, protocol Protocol, run func(con
 		s.stats.refused.Add(1)
 	}
 	return err
-}
-
-// deltaStream and worldStream read requests so that their bytes are bounded.
-type deltaStream struct {
-	discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer
-
-	client *client
-}
-
-// Recv returns the next request.
-func (d deltaStream) Recv() (*discoveryv3.DeltaDiscoveryRequest, error) {
-	request := &discoveryv3.DeltaDiscoveryRequest{}
-	return request, d.client.receive(d.Context(), request)
-}
-
-// Send sends an answer. What it says of names that the client never had is not shared with
-// other streams.
-func (d deltaStream) Send(answer *discoveryv3.DeltaDiscoveryResponse) error {
-	defer d.client.answer(0)
-	select {
-	case <-d.client.ended: // the answer is too much
-		return context.Canceled
-	default:
-	}
-	return d.AggregatedDiscoveryService_DeltaAggregatedResourcesServer.Send(answer)
-}
-
-type worldStream struct {
-	discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer
-
-	client *client
-}
-
-// Recv returns the next request.
-func (w worldStream) Recv() (*discoveryv3.DiscoveryRequest, error) {
-	request := &discoveryv3.DiscoveryRequest{}
-	return request, w.client.receive(w.Context(), request)
 }
 
 // enter takes a place for a stream.

@@ -172,25 +172,35 @@ func (s *Server) step(now time.Time) time.Time {
 	return next
 }
 
-// join gives a proxy its fleet, which its first request names.
+// join gives a client what it may ask for, with its first request: that names the fleet of a
+// proxy.
 func (s *Server) join(c *client) {
-	if c.fleet != nil {
+	if c.wants[0] != nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := s.fleets[c.name()]
+	from := &s.shared
+	if c.protocol == Envoy {
+		c.fleet = s.fleetOf(c.name())
+		c.fleet.proxies[c] = struct{}{}
+		from = &c.fleet.sent
+	}
+	for kind := range c.wants {
+		c.wants[kind] = newInterest(c, from[kind])
+	}
+}
+
+// fleetOf is the fleet of that name, which is made for its first proxy.
+func (s *Server) fleetOf(name string) *fleet {
+	f := s.fleets[name]
 	if f == nil {
-		f = newFleet(c.name())
-		s.fleets[f.name] = f
-		s.opts.Fleets.use(f.name, true)
+		f = newFleet(name)
+		s.fleets[name] = f
+		s.opts.Fleets.use(name, true)
 		f.want(s.wanted(f), time.Now())
 	}
-	f.proxies[c] = struct{}{}
-	c.fleet = f
-	for kind := range c.wants {
-		c.wants[kind] = newSubscription(c, envoyconfig.Kind(kind))
-	}
+	return f
 }
 
 // later reports whether a proxy is told later of what it has and its fleet does not: of
@@ -208,15 +218,16 @@ func (s *Server) leave(c *client) {
 	delete(s.clients, c)
 	_ = c.keep(-c.kept) // less is never too much
 	c.account.streams--
+	for _, wants := range c.wants {
+		if wants != nil {
+			wants.forget()
+		}
+	}
 	f := c.fleet
 	if f == nil {
 		return
 	}
-	delete(f.proxies, c)
-	for kind, wants := range c.wants {
-		f.sent[kind].forget(&wants.interest)
-	}
-	if len(f.proxies) == 0 {
+	if delete(f.proxies, c); len(f.proxies) == 0 {
 		s.late += f.late
 		delete(s.fleets, f.name)
 		s.opts.Fleets.use(f.name, false)
