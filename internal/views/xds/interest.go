@@ -370,8 +370,10 @@ func (f *findings) look(i *interest, name string, why look) {
 	}
 }
 
+// sorted sorts the names, and leaves each there once.
 func (f *findings) sorted() (put, removed []string) {
 	slices.Sort(f.put)
 	slices.Sort(f.removed)
-	return slices.Compact(f.put), slices.Compact(f.removed)
+	f.put, f.removed = slices.Compact(f.put), slices.Compact(f.removed)
+	return f.put, f.removed
 }

@@ -60,6 +60,13 @@ func TestContract145ANameThatDoesNotExistIsAnsweredWithItsRemoval(t *testing.T) 
 	})
 }
 
+// TestContract145ANameThatIsSaidTwiceIsAnsweredOnce: the answer names nothing else.
+func TestContract145ANameThatIsSaidTwiceIsAnsweredOnce(t *testing.T) {
+	p := connect(t, start(t, twoServices(t), nil), "a", "shop/edge", nil)
+	p.ask(endpoints, "none.shop:80", "web.shop:80", "none.shop:80", "web.shop:80")
+	p.brings([]string{"web.shop:80"}, []string{"none.shop:80"})
+}
+
 // TestContract145WhatIsAskedForAgainIsSentAgain: in the same version.
 func TestContract145WhatIsAskedForAgainIsSentAgain(t *testing.T) {
 	s := start(t, twoServices(t), nil)
