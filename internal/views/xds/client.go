@@ -17,9 +17,6 @@ import (
 )
 
 const (
-	// mostKinds is how many kinds a client may ask for that are not served, longestKind how
-	// long the name of one may be, in bytes.
-	mostKinds, longestKind = 32, 512
 	// longestNode bounds what a client says of its node, in bytes.
 	longestNode = 4 << 10
 	// longestVersion is how long a version may be that is remembered, in bytes; ours are
@@ -57,10 +54,6 @@ type client struct {
 	wants [envoyconfig.Kinds]*interest
 	// replies are the answers that are to be sent.
 	replies chan reply
-	// unserved are types that it asked for and that are not served, strange how many of
-	// their resources it asks for. None of these is remembered.
-	unserved map[string]struct{}
-	strange  int
 	// account is that of its identity, kept what this stream has of it.
 	account *account
 	kept    int

@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"slices"
@@ -39,14 +38,10 @@ func (i identity) trusted() bool { return i.state == nil }
 
 var errNoCertificate = errors.New("no client certificate was shown; show one with a URI SAN spiffe://VIEWS_TRUST_DOMAIN/ns/NAMESPACE/envoy/NAME or .../client/NAME")
 
-// identify returns what the certificate of a stream says.
-func (s *Server) identify(ctx context.Context) (identity, error) {
+// identify returns what the certificate of the other end of a stream says.
+func (s *Server) identify(from *peer.Peer) (identity, error) {
 	if s.opts.TLS == nil {
 		return identity{}, nil
-	}
-	from, _ := peer.FromContext(ctx)
-	if from == nil {
-		return identity{}, errNoCertificate
 	}
 	info, ok := from.AuthInfo.(credentials.TLSInfo)
 	if !ok || len(info.State.VerifiedChains) == 0 {

@@ -168,7 +168,7 @@ func (i *interest) add(name string) error {
 		return nil
 	}
 	if len(i.names) >= mostNames {
-		return errTooMany("of type " + i.of.kind.String())
+		return errTooMany(i.of.kind)
 	}
 	i.names[hash] = i.of.all[name] == nil
 	if i.names[hash] {
@@ -195,8 +195,8 @@ func (i *interest) remove(name string) {
 	}
 }
 
-func errTooMany(what string) error {
-	return status.Errorf(codes.ResourceExhausted, "the stream names more than %d resources %s; name fewer", mostNames, what)
+func errTooMany(of envoyconfig.Kind) error {
+	return status.Errorf(codes.ResourceExhausted, "the stream names more than %d resources of type %s; name fewer", mostNames, of)
 }
 
 // world takes over a request of the state of the world, which names all that the client wants.

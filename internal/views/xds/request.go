@@ -11,9 +11,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
-// notServed are the types that are not served, in words.
-const notServed = "of types that are not served"
-
 // pause holds up a stream whose identity says more than its proxies have to, so that it takes
 // the time of no other.
 func (c *client) pause(names int) {
@@ -38,15 +35,14 @@ func (c *client) hear(h heard) error {
 	}
 	c.server.join(c)
 	kind, served := kindOf(h.typeURL)
-	switch tooMany := max(len(h.wish.more), len(h.wish.fewer), len(h.wish.has)) > mostNames; {
-	case tooMany && served:
-		return errTooMany("of type " + kind.String())
-	case tooMany:
-		return errTooMany(notServed)
+	switch {
+	case h.typeURL == "":
+		return status.Error(codes.InvalidArgument, "the request has no type URL; name the type of resources that it asks for")
+	case served && max(len(h.wish.more), len(h.wish.fewer), len(h.wish.has)) > mostNames:
+		return errTooMany(kind)
 	}
-	c.pause(len(h.wish.more) + len(h.wish.fewer) + len(h.wish.has))
-	if !served {
-		return c.hearUnserved(h)
+	if c.pause(len(h.wish.more) + len(h.wish.fewer) + len(h.wish.has)); !served {
+		return nil // it is never answered, and nothing of it is remembered
 	}
 	newest := c.kinds[kind].newest
 	if newest == "" {
@@ -81,27 +77,6 @@ func (c *client) said(kind envoyconfig.Kind, text string) {
 	of.rejections.Add(1)
 	c.server.opts.Logger.Warn("a client rejects its newest configuration, and keeps the previous one", "client", c.name(), "node", c.node.GetId(),
 		"type", kind.String(), "message", text)
-}
-
-// hearUnserved notes a request for a type that is not served. It is never answered.
-func (c *client) hearUnserved(h heard) error {
-	switch {
-	case h.typeURL == "":
-		return status.Error(codes.InvalidArgument, "the request has no type URL; name the type of resources that it asks for")
-	case len(h.typeURL) > longestKind:
-		return status.Errorf(codes.InvalidArgument, "the stream asks for a type of resources whose name has more than %d bytes", longestKind)
-	}
-	c.unserved[h.typeURL] = struct{}{}
-	if len(c.unserved) > mostKinds {
-		return status.Errorf(codes.InvalidArgument, "the stream asks for %d types of resources that are not served", len(c.unserved))
-	}
-	if c.protocol == Envoy {
-		c.strange = max(0, c.strange+len(h.wish.more)-len(h.wish.fewer))
-	}
-	if c.strange > mostNames {
-		return errTooMany(notServed)
-	}
-	return nil
 }
 
 // note notes a request for a type that is served, and reports whether it says something to

@@ -113,7 +113,8 @@ func (a *aggregated) StreamAggregatedResources(stream discoveryv3.AggregatedDisc
 // serve serves one stream.
 func (a *aggregated) serve(stream grpc.ServerStream, protocol Protocol) error {
 	s, from := a.server, stream.Context()
-	identity, err := s.identify(from)
+	other, _ := peer.FromContext(from) // gRPC always says who it is
+	identity, err := s.identify(other)
 	if err != nil {
 		s.stats.refused.Add(1)
 		return status.Error(codes.Unauthenticated, err.Error())
@@ -135,9 +136,9 @@ func (a *aggregated) serve(stream grpc.ServerStream, protocol Protocol) error {
 			_ = below.WriteStatus(why) // the client may have left
 		}
 	})()
-	c := &client{server: s, wire: stream, below: below, protocol: protocol, identity: identity, since: time.Now(), nonces: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".", end: end, ended: ctx.Done(), unserved: make(map[string]struct{}), replies: make(chan reply, 2*envoyconfig.Kinds)}
-	if p, ok := peer.FromContext(from); ok {
-		c.address = p.Addr.String()
+	c := &client{
+		server: s, protocol: protocol, identity: identity, address: other.Addr.String(), since: time.Now(), wire: stream, below: below,
+		nonces: strconv.FormatUint(uint64(rand.Uint32()), 36) + ".", end: end, ended: ctx.Done(), replies: make(chan reply, 2*envoyconfig.Kinds),
 	}
 	if protocol == GRPC && !identity.trusted() {
 		c.namespaces = s.opts.Namespaces(identity.name)
