@@ -3,7 +3,6 @@ package xds
 import (
 	"fmt"
 	"maps"
-	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -41,7 +40,6 @@ type Fleets struct {
 	file    map[string]envoyconfig.Traffic
 	objects map[string]Object
 	all     map[string]envoyconfig.Traffic
-	changed bool
 	checked time.Time
 	problem error
 	// using are fleets with proxies. gone are those without that nothing names any more,
@@ -75,7 +73,7 @@ func ReadFleets(path string) (*Fleets, error) {
 // NewFleets are none, until Replace tells those of objects.
 func NewFleets() *Fleets {
 	return &Fleets{
-		changed: true, checked: time.Now(),
+		checked: time.Now(),
 		objects: make(map[string]Object), all: make(map[string]envoyconfig.Traffic), news: make(chan struct{}, 1),
 		using: make(map[string]bool), gone: make(map[string]time.Time),
 	}
@@ -121,22 +119,16 @@ func (f *Fleets) merge() {
 		}
 	}
 	maps.Copy(all, f.file)
-	if reflect.DeepEqual(all, f.all) {
-		return
-	}
-	f.all, f.changed = all, true
-	transport.Signal(f.news)
+	f.all = all
 }
 
-// current returns what the fleets do, and whether that changed since the last call.
-func (f *Fleets) current() (map[string]envoyconfig.Traffic, bool) {
+// current returns what the fleets do.
+func (f *Fleets) current() map[string]envoyconfig.Traffic {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.look()
 	f.merge()
-	changed := f.changed
-	f.changed = false
-	return f.all, changed
+	return f.all
 }
 
 // Problem says why the newest version of the file is not in effect, nil if it is.
@@ -174,7 +166,6 @@ func (f *Fleets) read() {
 		return
 	}
 	f.text, f.file = string(text), file
-	f.merge()
 }
 
 // carried are the objects, and the fleets of the file.

@@ -16,7 +16,7 @@ const mostUnresolved = 5
 // Objects are those of all fleets, by name; none before it is known which Services there are.
 func (s *Server) Objects() []envoyconfig.ObjectState {
 	s.mu.Lock()
-	joined := s.joined
+	joined := s.services != nil
 	s.mu.Unlock()
 	if !joined {
 		return nil

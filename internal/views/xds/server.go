@@ -71,8 +71,7 @@ type Server struct {
 	room  *transport.Room
 
 	mu       sync.Mutex
-	joined   bool // the first join is translated
-	services map[join.Key]*translated
+	services map[join.Key]*translated // nil before the first join is translated
 	shared   [envoyconfig.Kinds]*collection
 	traffic  map[string]envoyconfig.Traffic // by fleet
 	fleets   map[string]*fleet
@@ -102,7 +101,7 @@ func New(opts Options) (*Server, error) {
 	s := &Server{
 		room: transport.NewRoom(transport.SocketShare(spareConnections), opts.MostClients+transport.SocketShare(spareConnections), opts.MostOfOne+transport.SocketShare(spareConnections)),
 		opts: opts, news: make(chan struct{}, 1), stats: stats{of: map[Protocol]*[envoyconfig.Kinds]outcomes{Envoy: {}, GRPC: {}}},
-		services: make(map[join.Key]*translated), fleets: make(map[string]*fleet), clients: make(map[*client]struct{}), of: make(map[string]*account),
+		fleets: make(map[string]*fleet), clients: make(map[*client]struct{}), of: make(map[string]*account),
 	}
 	for kind := range s.shared {
 		s.shared[kind] = newCollection(envoyconfig.Kind(kind))

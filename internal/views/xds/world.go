@@ -35,7 +35,9 @@ func (t *translated) same(service *join.Service) bool { return t != nil && t.ser
 func (s *Server) update(changed []cache.JoinedService, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.joined = true
+	if s.services == nil {
+		s.services = make(map[join.Key]*translated)
+	}
 	var put, endpoints set
 	var gone [envoyconfig.Kinds][]string
 	// Of most only the endpoints change.
@@ -142,9 +144,7 @@ func (s *Server) list(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.traffic
-	if traffic, changed := s.opts.Fleets.current(); changed {
-		s.traffic = traffic
-	}
+	s.traffic = s.opts.Fleets.current()
 	for _, f := range s.fleets {
 		is, listed := s.traffic[f.name]
 		if was, had := before[f.name]; listed != had || !reflect.DeepEqual(is, was) {
