@@ -14,17 +14,6 @@ func (s *Server) definition(f *fleet) Definition {
 	return d
 }
 
-// definitionOf is that of the fleet of a proxy, which has this name.
-func (s *Server) definitionOf(c *client, name string) *Definition {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	d := s.opts.Fleets.Definition(name)
-	if c.fleet != nil {
-		d = s.definition(c.fleet)
-	}
-	return &d
-}
-
 // tell says once when the listeners of a fleet are kept although nothing confirms them, or are
 // confirmed again. What concerns every fleet of a carrier is told once for all, not here: a
 // file with a mistake, and objects that cannot be read.

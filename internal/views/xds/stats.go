@@ -88,7 +88,8 @@ type Stream struct {
 	Address  string    `json:"address"`
 	Since    time.Time `json:"since"`
 	Sent     []Sent    `json:"sent"`
-	// Fleet is where the fleet of an Envoy is written down; missing for clients of gRPC.
+	// Fleet is where the fleet of an Envoy is written down; missing for clients of gRPC, and
+	// for one that has asked for nothing yet.
 	Fleet *Definition `json:"fleet,omitempty"`
 }
 
@@ -117,9 +118,11 @@ func (s *Server) Streams() []Stream {
 	streams := make([]Stream, 0, len(all))
 	for _, c := range all {
 		one := c.stream()
-		if c.protocol == Envoy {
-			one.Fleet = s.definitionOf(c, one.Client)
-		}
+		locked(&s.mu, func() {
+			if c.fleet != nil {
+				one.Fleet = new(s.definition(c.fleet))
+			}
+		})
 		streams = append(streams, one)
 	}
 	slices.SortFunc(streams, func(a, b Stream) int {
