@@ -1,7 +1,6 @@
 package xds
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -73,7 +72,7 @@ func (f *fleet) want(all set, now time.Time) {
 	if n := len(f.waiting); n > 1 && f.waiting[n-1].at.Sub(f.waiting[n-2].at) < turnGap {
 		f.waiting = f.waiting[:n-1]
 	}
-	f.waiting = append(f.waiting, turn{now, maps.Clone(all[envoyconfig.Clusters]), all[envoyconfig.Listeners], all[envoyconfig.Routes]})
+	f.waiting = append(f.waiting, turn{now, all[envoyconfig.Clusters], all[envoyconfig.Listeners], all[envoyconfig.Routes]})
 	// A proxy asks for the endpoints of a cluster as soon as it has the cluster, and is told
 	// where there are none. A cluster that changed is followed by its endpoints.
 	first := make(map[string]*resource)
@@ -119,15 +118,20 @@ func (f *fleet) step(now time.Time) {
 func (f *fleet) introduce(now time.Time) {
 	for name, since := range f.fresh {
 		version := f.sent[envoyconfig.Clusters].version(name)
-		known := f.all(func(c *client) bool { return c.knows(name, version) })
-		late := now.Sub(since) >= acknowledgeTime
-		if known || late || version == "" {
+		if version == "" || f.due(since, now, f.all(func(c *client) bool { return c.knows(name, version) })) {
 			delete(f.fresh, name)
 		}
-		if late && !known {
-			f.late++
-		}
 	}
+}
+
+// due reports whether a step may be taken: all have acknowledged what comes before, or it has
+// waited long enough, which counts.
+func (f *fleet) due(since, now time.Time, acknowledged bool) bool {
+	late := now.Sub(since) >= acknowledgeTime
+	if late && !acknowledged {
+		f.late++
+	}
+	return acknowledged || late
 }
 
 // ready reports whether listeners and routes of a turn may be sent.
@@ -171,15 +175,10 @@ func (f *fleet) retire(now time.Time) {
 			since = now
 			f.leaving[name] = now
 		}
-		late := now.Sub(since) >= acknowledgeTime
-		if !led && !late {
-			continue
+		if f.due(since, now, led) {
+			delete(f.leaving, name)
+			gone = append(gone, name)
 		}
-		if !led {
-			f.late++
-		}
-		delete(f.leaving, name)
-		gone = append(gone, name)
 	}
 	f.sent[envoyconfig.Clusters].drop(gone)
 	f.sent[envoyconfig.Endpoints].drop(gone)
