@@ -12,10 +12,8 @@ import (
 	clusterv3 "github.com/envoyproxy/go-control-plane/envoy/config/cluster/v3"
 	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
-	upstreamv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/upstreams/http/v3"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"sigs.k8s.io/yaml"
 )
@@ -156,19 +154,10 @@ func static(name, host string, port uint16) *clusterv3.Cluster {
 	}
 }
 
-// server is the cluster of the server. Keep-alives notice one that vanished.
+// server is the cluster of the server.
 func (b Bootstrap) server() *clusterv3.Cluster {
-	http2 := &upstreamv3.HttpProtocolOptions{
-		UpstreamProtocolOptions: &upstreamv3.HttpProtocolOptions_ExplicitHttpConfig_{ExplicitHttpConfig: &upstreamv3.HttpProtocolOptions_ExplicitHttpConfig{
-			ProtocolConfig: &upstreamv3.HttpProtocolOptions_ExplicitHttpConfig_Http2ProtocolOptions{
-				Http2ProtocolOptions: &corev3.Http2ProtocolOptions{ConnectionKeepalive: &corev3.KeepaliveSettings{
-					Interval: durationpb.New(30 * time.Second), Timeout: durationpb.New(5 * time.Second),
-				}},
-			},
-		}},
-	}
 	cluster := static(b.plane(), b.Host, b.Port)
-	cluster.TypedExtensionProtocolOptions = map[string]*anypb.Any{upstreamOptions: packed(http2)}
+	cluster.TypedExtensionProtocolOptions = speaking(http2(30 * time.Second))
 	if b.CertificateFolder != "" {
 		cluster.TransportSocket = b.tls()
 	}

@@ -50,11 +50,7 @@ func zones(service *join.Service, port join.Port, all []join.Endpoint) []byte {
 	for _, e := range members {
 		byZone[e.Zone].add(e)
 	}
-	size := 0
-	for name, z := range byZone {
-		size += len(z.endpoints) + len(name) + 32
-	}
-	text := make([]byte, 0, size)
+	var text []byte
 	for _, name := range slices.Sorted(maps.Keys(byZone)) {
 		if z := byZone[name]; z.ready > 0 {
 			text = z.appendTo(text, name)
@@ -112,25 +108,24 @@ func (z *zone) add(e *join.Endpoint) {
 // usable are the endpoints of a port that are not down, of one family. An address that
 // is there twice, with another target port, is another endpoint.
 func usable(service *join.Service, port join.Port, all []join.Endpoint) []*join.Endpoint {
-	first, second := make([]*join.Endpoint, 0, len(all)), []*join.Endpoint(nil)
+	of := [2][]*join.Endpoint{make([]*join.Endpoint, 0, len(all))} // the Service's first family, and the other one
 	var ready [2]bool
 	for i := range all {
 		e := &all[i]
 		if e.Port.Name != port.Name || e.State == views.Down {
 			continue
 		}
-		if e.Address.Is6() == service.IPv6First {
-			first = append(first, e)
-			ready[0] = ready[0] || e.State == views.Ready
-		} else {
-			second = append(second, e)
-			ready[1] = ready[1] || e.State == views.Ready
+		family := 0
+		if e.Address.Is6() != service.IPv6First {
+			family = 1
 		}
+		of[family] = append(of[family], e)
+		ready[family] = ready[family] || e.State == views.Ready
 	}
 	if !ready[0] && ready[1] {
-		return second
+		return of[1]
 	}
-	return first
+	return of[0]
 }
 
 // mark gives an assignment other bytes whenever its cluster has others. A proxy that gets

@@ -2,7 +2,6 @@ package envoyconfig
 
 import (
 	"net/netip"
-	"slices"
 	"strconv"
 	"time"
 
@@ -26,11 +25,17 @@ func (t Traffic) Settings(s Settings) Settings {
 	return s
 }
 
-// Backends are those that the listeners lead to.
+// Backends are those that the listeners lead to, each as often as one does.
 func (t Traffic) Backends() []Backend {
 	var all []Backend
 	for i := range t.Listeners {
-		all = append(all, t.Listeners[i].Backends()...)
+		l := &t.Listeners[i]
+		if l.Service.Name != "" {
+			all = append(all, l.Backend())
+		}
+		for n := range l.Routes {
+			all = append(all, l.Routes[n].Backend())
+		}
 	}
 	return all
 }
@@ -111,20 +116,6 @@ type Backend struct {
 // the Service, so that another Service needs no other listener.
 func (l *Listener) Name() string { return "port-" + strconv.Itoa(int(l.Port)) }
 
-// Backends are those that the listener leads to.
-func (l *Listener) Backends() []Backend {
-	var all []Backend
-	if l.Service.Name != "" {
-		all = append(all, l.Backend())
-	}
-	for i := range l.Routes {
-		if one := l.Routes[i].Backend(); !slices.Contains(all, one) {
-			all = append(all, one)
-		}
-	}
-	return all
-}
-
 // Backend is where the listener leads to without a route.
 func (l *Listener) Backend() Backend { return Backend{l.Service, l.ServicePort, l.Protocol} }
 
@@ -164,10 +155,10 @@ func Fleet(all []Listener, service func(join.Key) *join.Service, s Settings) Set
 	for i := range all {
 		l := &all[i]
 		if l.Protocol == v1alpha1.ListenerHTTP {
-			set[Listeners][l.Name()] = l.http(s)
+			set[Listeners][l.Name()] = l.build("http_connection_manager", l.manager(s), s)
 			set[Routes][l.Name()] = l.routes(service, s)
 		} else if cluster, found := l.Backend().Cluster(service(l.Service)); found {
-			set[Listeners][l.Name()] = l.tcp(cluster, s)
+			set[Listeners][l.Name()] = l.build("tcp_proxy", l.proxy(cluster, s), s)
 		}
 	}
 	return set

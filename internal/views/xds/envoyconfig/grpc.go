@@ -17,7 +17,7 @@ func GRPC(service *join.Service, all []join.Endpoint, s Settings) Set {
 	set := NewSet()
 	for i, port := range Ports(service) {
 		name := Name(service.Key, port.Number)
-		set[Clusters][name] = grpcCluster(name, s)
+		set[Clusters][name] = cluster(name, &clusterv3.CircuitBreakers_Thresholds{MaxRequests: number(s.MaxRequests)})
 		set[Endpoints][name] = assignment(name, zones(service, port, all))
 		set[Routes][name] = grpcRoutes(name)
 		set[Listeners][name] = grpcListener(name, name)
@@ -42,25 +42,15 @@ func router() *hcmv3.HttpFilter {
 }
 
 func grpcRoutes(name string) *routev3.RouteConfiguration {
-	route := &routev3.Route{
-		Match: &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: ""}},
-		Action: &routev3.Route_Route{Route: &routev3.RouteAction{
-			ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: name},
-		}},
-	}
-	return &routev3.RouteConfiguration{
-		Name: name, VirtualHosts: []*routev3.VirtualHost{{Name: name, Domains: []string{"*"}, Routes: []*routev3.Route{route}}},
-	}
+	return anyHost(name, to(name, &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Prefix{Prefix: ""}}))
 }
 
-func grpcCluster(name string, s Settings) *clusterv3.Cluster {
-	return &clusterv3.Cluster{
-		Name:                 name,
-		ClusterDiscoveryType: &clusterv3.Cluster_Type{Type: clusterv3.Cluster_EDS},
-		EdsClusterConfig:     &clusterv3.Cluster_EdsClusterConfig{EdsConfig: ads(endpointsWait)},
-		LbPolicy:             clusterv3.Cluster_ROUND_ROBIN,
-		CircuitBreakers: &clusterv3.CircuitBreakers{
-			Thresholds: []*clusterv3.CircuitBreakers_Thresholds{{MaxRequests: number(s.MaxRequests)}},
-		},
-	}
+// anyHost are routes for every host.
+func anyHost(name string, all ...*routev3.Route) *routev3.RouteConfiguration {
+	return &routev3.RouteConfiguration{Name: name, VirtualHosts: []*routev3.VirtualHost{{Name: name, Domains: []string{everyHost}, Routes: all}}}
+}
+
+// to sends what matches to a cluster.
+func to(cluster string, match *routev3.RouteMatch) *routev3.Route {
+	return &routev3.Route{Match: match, Action: &routev3.Route_Route{Route: &routev3.RouteAction{ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: cluster}}}}
 }

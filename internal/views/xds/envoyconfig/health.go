@@ -20,21 +20,18 @@ const (
 // health is a listener with two pages of the proxy itself. The other pages of the admin
 // address change what the proxy does, so that one listens on a loopback address only.
 func (b Bootstrap) health() (*listenerv3.Listener, *clusterv3.Cluster) {
-	host := &routev3.VirtualHost{Name: HealthName, Domains: []string{"*"}}
+	var pages []*routev3.Route
 	for _, path := range []string{ReadyPath, MetricsPath} {
-		host.Routes = append(host.Routes, &routev3.Route{
-			Match:  &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Path{Path: path}},
-			Action: &routev3.Route_Route{Route: &routev3.RouteAction{ClusterSpecifier: &routev3.RouteAction_Cluster{Cluster: HealthName}}},
-		})
+		pages = append(pages, to(HealthName, &routev3.RouteMatch{PathSpecifier: &routev3.RouteMatch_Path{Path: path}}))
 	}
 	filter := &hcmv3.HttpConnectionManager{
 		StatPrefix:     HealthName,
-		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: &routev3.RouteConfiguration{Name: HealthName, VirtualHosts: []*routev3.VirtualHost{host}}},
+		RouteSpecifier: &hcmv3.HttpConnectionManager_RouteConfig{RouteConfig: anyHost(HealthName, pages...)},
 		HttpFilters:    []*hcmv3.HttpFilter{router()},
 	}
 	l := &listenerv3.Listener{
 		Name: HealthName, StatPrefix: HealthName, Address: listening(b.Health),
-		FilterChains: []*listenerv3.FilterChain{{Filters: []*listenerv3.Filter{network("http_connection_manager", filter)}}},
+		FilterChains: []*listenerv3.FilterChain{filtering("http_connection_manager", filter)},
 		// A proxy that is full still says how it is, and it works: if all were full, none
 		// would be asked any more.
 		IgnoreGlobalConnLimit: true, BypassOverloadManager: true,

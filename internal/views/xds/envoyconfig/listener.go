@@ -30,9 +30,9 @@ const (
 	connectionWindow = 1 << 20
 )
 
-// build is the listener with one filter.
-func (l *Listener) build(filter *listenerv3.Filter, s Settings) *listenerv3.Listener {
-	chain := &listenerv3.FilterChain{Filters: []*listenerv3.Filter{filter}}
+// build is the listener with one filter, by the short name of it.
+func (l *Listener) build(name string, filter proto.Message, s Settings) *listenerv3.Listener {
+	chain := filtering(name, filter)
 	if len(l.Certificates) > 0 {
 		chain.TransportSocket = l.socket(s)
 		chain.TransportSocketConnectTimeout = durationpb.New(handshakeTime)
@@ -52,17 +52,11 @@ func (l *Listener) build(filter *listenerv3.Filter, s Settings) *listenerv3.List
 	return listener
 }
 
-func (l *Listener) http(s Settings) *listenerv3.Listener {
-	return l.build(network("http_connection_manager", l.manager(s)), s)
-}
-
-func (l *Listener) tcp(cluster string, s Settings) *listenerv3.Listener {
-	return l.build(network("tcp_proxy", l.proxy(cluster, s)), s)
-}
-
-// network is a filter of a listener, by the short name of it.
-func network(name string, config proto.Message) *listenerv3.Filter {
-	return &listenerv3.Filter{Name: "envoy.filters.network." + name, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: packed(config)}}
+// filtering is a chain of one filter.
+func filtering(name string, config proto.Message) *listenerv3.FilterChain {
+	return &listenerv3.FilterChain{Filters: []*listenerv3.Filter{
+		{Name: "envoy.filters.network." + name, ConfigType: &listenerv3.Filter_TypedConfig{TypedConfig: packed(config)}},
+	}}
 }
 
 // manager is the filter of a listener of HTTP. What a client writes into the headers of
