@@ -13,8 +13,6 @@ import (
 	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
@@ -23,7 +21,6 @@ const (
 	path          = "/api/v1/fleets"
 	longestAnswer = 64 << 20
 	longestFile   = 1 << 20
-	longestText   = 1000
 )
 
 // answer is what a replica says.
@@ -31,29 +28,6 @@ type answer struct {
 	Streams []envoyconfig.Following   `json:"streams"`
 	Objects []envoyconfig.ObjectState `json:"objects"`
 }
-
-// streamOf is a stream as a replica says it.
-func streamOf(s *envoyconfig.Following) manifests.Stream {
-	var all []string
-	for _, r := range s.Rejected {
-		all = append(all, r.Type+": "+r.Text)
-	}
-	return manifests.Stream{Pod: s.Node, Since: s.Since, Generation: s.Generation, Rejected: shown(strings.Join(all, "; "))}
-}
-
-// printable is what a replica says of an object, with texts that may be shown.
-func printable(o envoyconfig.ObjectState) envoyconfig.ObjectState {
-	o.Problem = shown(o.Problem)
-	for i := range o.Unresolved {
-		o.Unresolved[i].Text = shown(o.Unresolved[i].Text)
-	}
-	for i := range o.Notes {
-		o.Notes[i] = shown(o.Notes[i])
-	}
-	return o
-}
-
-func shown(text string) string { return transport.Cut(transport.Printable(text), longestText) }
 
 // asker asks replicas in one round.
 type asker struct {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // TestFleets has one API server for all.
@@ -320,17 +321,17 @@ func synced(t *testing.T, w *world) {
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "False", v1alpha1.ReasonNoReadyPod)
 	w.ready(t, pods)
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "False", v1alpha1.ReasonNotConnected)
-	follows := func(generation int64, rejected string) []manifests.Stream {
-		return []manifests.Stream{{Pod: pods[0].Name, Generation: 1}, {Pod: pods[1].Name, Generation: generation, Rejected: rejected}}
+	follows := func(generation int64, rejected ...envoyconfig.RejectedKind) []envoyconfig.Following {
+		return []envoyconfig.Following{{Node: pods[0].Name, Generation: 1}, {Node: pods[1].Name, Generation: generation, Rejected: rejected}}
 	}
-	w.said.says(t, fleet, follows(1, "")...)
+	w.said.says(t, fleet, follows(1)...)
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "True", v1alpha1.ReasonAcknowledged)
 	w.waitSays(t, namespace, true)
 	is := &v1alpha1.Envoy{}
 	if w.get(t, namespace, "edge", is); is.Status.ConnectedReplicas != 2 {
 		t.Errorf("got %d connected, want 2", is.Status.ConnectedReplicas)
 	}
-	w.said.says(t, fleet, follows(1, "LDS: no such socket")...)
+	w.said.says(t, fleet, follows(1, envoyconfig.RejectedKind{Type: "LDS", Text: "no such socket"})...)
 	c := w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionRejected, "True", v1alpha1.ReasonRejected)
 	if !strings.Contains(c.Message, pods[1].Name) || !strings.Contains(c.Message, "LDS: no such socket") {
 		t.Errorf("got %q, want the Pod and its words", c.Message)

@@ -14,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
@@ -159,7 +158,7 @@ func unaccepted(t *testing.T, w *world) {
 		w.make(t, e)
 		pods := w.pods(t, namespace, name, 1)
 		w.ready(t, pods)
-		w.said.says(t, namespace+"/"+name, manifests.Stream{Pod: pods[0].Name, Generation: 1})
+		w.said.says(t, namespace+"/"+name, envoyconfig.Following{Node: pods[0].Name, Generation: 1})
 		w.awaitCondition(t, namespace, name, v1alpha1.ConditionSynced, "True", v1alpha1.ReasonAcknowledged)
 		w.awaitCondition(t, namespace, name, v1alpha1.ConditionAccepted, "True", v1alpha1.ReasonAccepted)
 		// A mistake beside another port: the Service has to go on leading to the listeners that serve keeps.

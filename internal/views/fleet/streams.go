@@ -42,7 +42,7 @@ type Streams struct {
 	server *url.URL
 
 	mu     sync.Mutex
-	seen   map[string]fleetReports
+	seen   map[string]manifests.Streams // what all replicas say of each fleet
 	asked  bool
 	answer int
 	// missing says why a replica does not answer.
@@ -64,10 +64,11 @@ func (s *Streams) Of(fleet string) manifests.Streams {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	of := s.seen[fleet]
-	if len(of.served) == 0 {
-		of.served = s.seen[others(fleet)].served
+	if len(of.Served) == 0 {
+		of.Served = s.seen[others(fleet)].Served
 	}
-	return manifests.Streams{Asked: s.asked, Answered: s.answer, Missing: s.missing, All: of.streams, Served: of.served}
+	of.Asked, of.Answered, of.Missing = s.asked, s.answer, s.missing
+	return of
 }
 
 // others is by which name endpoint-views knows the Envoys of a namespace that are too many to
@@ -94,17 +95,10 @@ func (s *Streams) Run(ctx context.Context, changed func(ctx context.Context, fle
 	}
 }
 
-// fleetReports is what all replicas fleetReports of one fleet.
-type fleetReports struct {
-	streams []manifests.Stream
-	served  []envoyconfig.ObjectState
-}
-
 // reply is what one replica said.
 type reply struct {
-	address string
-	answer  answer
-	err     error
+	answer answer
+	err    error
 }
 
 // round asks each replica once, and returns the fleets of which something is new.
@@ -115,27 +109,27 @@ func (s *Streams) round(ctx context.Context) []string {
 	if ctx.Err() != nil {
 		return nil
 	}
-	next, missing, answered := make(map[string]fleetReports), "", 0
+	next, missing, answered := make(map[string]manifests.Streams), "", 0
 	for _, r := range replies {
 		if r.err != nil {
-			missing = cmp.Or(missing, r.address+": "+r.err.Error())
+			missing = cmp.Or(missing, r.err.Error())
 			continue
 		}
 		answered++
 		for _, one := range r.answer.Streams {
 			of := next[one.Client]
-			of.streams = append(of.streams, streamOf(&one))
+			of.All = append(of.All, one)
 			next[one.Client] = of
 		}
 		for _, one := range r.answer.Objects {
 			of := next[one.Client]
-			of.served = append(of.served, printable(one))
+			of.Served = append(of.Served, one)
 			next[one.Client] = of
 		}
 	}
 	for _, of := range next {
-		slices.SortFunc(of.streams, func(a, b manifests.Stream) int {
-			return cmp.Or(strings.Compare(a.Pod, b.Pod), a.Since.Compare(b.Since))
+		slices.SortFunc(of.All, func(a, b envoyconfig.Following) int {
+			return cmp.Or(strings.Compare(a.Node, b.Node), a.Since.Compare(b.Since))
 		})
 	}
 	return s.take(next, missing, answered)
@@ -143,14 +137,14 @@ func (s *Streams) round(ctx context.Context) []string {
 
 // take keeps what was heard, and returns of which fleets something is new. Where a replica
 // answers no more, or again, these are all.
-func (s *Streams) take(next map[string]fleetReports, missing string, answered int) []string {
+func (s *Streams) take(next map[string]manifests.Streams, missing string, answered int) []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var changed []string
 	if !s.asked || (missing == "") != (s.missing == "") || (answered == 0) != (s.answer == 0) {
 		changed = []string{""}
 	}
-	for _, of := range []map[string]fleetReports{next, s.seen} {
+	for _, of := range []map[string]manifests.Streams{next, s.seen} {
 		for fleet := range of {
 			if !reflect.DeepEqual(next[fleet], s.seen[fleet]) {
 				if fleet == others(fleet) {
@@ -169,21 +163,21 @@ func (s *Streams) take(next map[string]fleetReports, missing string, answered in
 func (s *Streams) ask(ctx context.Context) []reply {
 	addresses, err := net.DefaultResolver.LookupHost(ctx, s.server.Hostname())
 	if err != nil {
-		return []reply{{address: s.server.Hostname(), err: err}}
+		return []reply{{err: fmt.Errorf("%s: %w", s.server.Hostname(), err)}}
 	}
 	slices.Sort(addresses) // so that the same is said in the same order
 	client, err := s.client()
 	if err != nil {
-		return []reply{{address: s.server.Host, err: err}}
+		return []reply{{err: fmt.Errorf("%s: %w", s.server.Host, err)}}
 	}
 	defer client.http.CloseIdleConnections()
 	replies := make([]reply, len(addresses))
 	var asking sync.WaitGroup
 	for i, address := range addresses {
 		asking.Go(func() {
-			replies[i].address = address
-			if replies[i].answer, replies[i].err = client.ask(ctx, address); replies[i].err != nil {
-				replies[i].err = fmt.Errorf("ask endpoint-views: %w", replies[i].err)
+			r := &replies[i]
+			if r.answer, r.err = client.ask(ctx, address); r.err != nil {
+				r.err = fmt.Errorf("%s: ask endpoint-views: %w", address, r.err)
 			}
 		})
 	}

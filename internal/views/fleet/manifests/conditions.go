@@ -22,6 +22,9 @@ const (
 	longestMistakes = 8000
 )
 
+// quoted is what others say, as it may be shown.
+func quoted(text string) string { return transport.Cut(transport.Printable(text), longestWords) }
+
 func condition(of string, status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
 	return metav1.Condition{Type: of, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
@@ -35,7 +38,7 @@ func accepted(s FleetState) metav1.Condition {
 	}
 	for _, one := range s.served() {
 		if one.Problem != "" {
-			return condition(of, metav1.ConditionFalse, v1alpha1.ReasonNotInEffect, text, s.Envoy.Generation, one.Problem)
+			return condition(of, metav1.ConditionFalse, v1alpha1.ReasonNotInEffect, text, s.Envoy.Generation, quoted(one.Problem))
 		}
 	}
 	// While no replica says anything, what one said of this generation is still so.
@@ -64,8 +67,11 @@ func resolved(s FleetState) metav1.Condition {
 		return cmp.Compare(len(a.Unresolved)+a.More, len(b.Unresolved)+b.More)
 	})
 	if len(most.Unresolved) == 0 {
-		return condition(of, metav1.ConditionTrue, v1alpha1.ReasonResolvedRefs, "%s",
-			strings.Join(append([]string{"every listener and route leads to a port of a Service"}, most.Notes...), "; "))
+		text := "every listener and route leads to a port of a Service"
+		for _, note := range most.Notes {
+			text += "; " + quoted(note)
+		}
+		return condition(of, metav1.ConditionTrue, v1alpha1.ReasonResolvedRefs, "%s", text)
 	}
 	return condition(of, metav1.ConditionFalse, most.Unresolved[0].Reason, "%s", nowhere(s.Envoy, most))
 }
@@ -83,7 +89,7 @@ func nowhere(e *v1alpha1.Envoy, all envoyconfig.ObjectState) string {
 		if one.Route > 0 {
 			what += fmt.Sprintf(", route %d", one.Route)
 		}
-		texts = append(texts, what+": "+one.Text)
+		texts = append(texts, what+": "+quoted(one.Text))
 	}
 	if all.More > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", all.More))
@@ -128,8 +134,8 @@ func ready(s FleetState) metav1.Condition {
 // first Pod that is not ready what it waits for.
 func why(s FleetState) string {
 	var text string
-	if c := said(s.Deployment, appsv1.DeploymentReplicaFailure); c != nil && c.Status == corev1.ConditionTrue {
-		text = "; Pods cannot be created: " + transport.Cut(transport.Printable(c.Message), longestWords)
+	if c := said(s.Deployment, appsv1.DeploymentReplicaFailure); c.Status == corev1.ConditionTrue {
+		text = "; Pods cannot be created: " + quoted(c.Message)
 	}
 	for _, pod := range s.Pods {
 		if !pod.Ready && pod.Why != "" {
@@ -139,38 +145,31 @@ func why(s FleetState) string {
 	return text
 }
 
-// said is a condition of a Deployment, nil where there is none.
-func said(d *appsv1.Deployment, which appsv1.DeploymentConditionType) *appsv1.DeploymentCondition {
-	if d == nil {
-		return nil
-	}
-	for i := range d.Status.Conditions {
-		if d.Status.Conditions[i].Type == which {
-			return &d.Status.Conditions[i]
+// said is a condition of a Deployment, without a status where there is none.
+func said(d *appsv1.Deployment, which appsv1.DeploymentConditionType) appsv1.DeploymentCondition {
+	if d != nil {
+		for _, c := range d.Status.Conditions {
+			if c.Type == which {
+				return c
+			}
 		}
 	}
-	return nil
+	return appsv1.DeploymentCondition{}
 }
 
 // progressing says whether Pods are being replaced.
 func progressing(s FleetState) metav1.Condition {
 	const of = v1alpha1.ConditionProgressing
-	d := s.Deployment
+	d, goes := s.Deployment, said(s.Deployment, appsv1.DeploymentProgressing)
 	switch {
 	case d == nil:
 		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonReplacing, "there is no Deployment yet")
-	case overdue(d):
+	case goes.Status == corev1.ConditionFalse && goes.Reason == "ProgressDeadlineExceeded":
 		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonDeadlineExceeded, "Deployment %s has made no progress for its progressDeadlineSeconds%s", d.Name, why(s))
 	case d.Status.ObservedGeneration < d.Generation || d.Status.UpdatedReplicas < d.Status.Replicas || d.Status.UpdatedReplicas < Replicas(s.Envoy) || d.Status.UnavailableReplicas > 0:
 		return condition(of, metav1.ConditionTrue, v1alpha1.ReasonReplacing, "%d of %d Pods are of this version%s", d.Status.UpdatedReplicas, Replicas(s.Envoy), why(s))
 	}
 	return condition(of, metav1.ConditionFalse, v1alpha1.ReasonComplete, "all Pods are of this version")
-}
-
-// overdue reports whether a Deployment has given up.
-func overdue(d *appsv1.Deployment) bool {
-	c := said(d, appsv1.DeploymentProgressing)
-	return c != nil && c.Status == corev1.ConditionFalse && c.Reason == "ProgressDeadlineExceeded"
 }
 
 // unknown is what is said where endpoint-views says nothing of a fleet; nil where it does.
@@ -185,7 +184,7 @@ func unknown(s FleetState, of string) *metav1.Condition {
 		}
 		c = condition(of, metav1.ConditionUnknown, v1alpha1.ReasonControlPlaneUnreachable, "endpoint-views was not asked yet")
 	case s.Streams.Answered == 0:
-		c = condition(of, metav1.ConditionUnknown, v1alpha1.ReasonControlPlaneUnreachable, "no replica of endpoint-views answers the operator: %s; look at FLEET_SERVE_URL and at the Pods of endpoint-views", s.Streams.Missing)
+		c = condition(of, metav1.ConditionUnknown, v1alpha1.ReasonControlPlaneUnreachable, "no replica of endpoint-views answers the operator: %s; look at FLEET_SERVE_URL and at the Pods of endpoint-views", quoted(s.Streams.Missing))
 	default:
 		return nil
 	}
@@ -223,7 +222,7 @@ func synced(s FleetState) metav1.Condition {
 	case len(absent) > 0:
 		message := fmt.Sprintf("%d of %d ready Pods have no stream to endpoint-views and keep their last configuration: %s", len(absent), count, first(absent))
 		if s.Streams.Missing != "" {
-			message += "; a replica does not answer the operator: " + s.Streams.Missing
+			message += "; a replica does not answer the operator: " + quoted(s.Streams.Missing)
 		}
 		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonNotConnected, "%s", message)
 	case len(late) > 0:
@@ -240,8 +239,12 @@ func rejected(s FleetState) metav1.Condition {
 	}
 	newest := s.Streams.newest()
 	for _, pod := range s.Pods {
-		if text := newest[pod.Name].Rejected; text != "" {
-			return condition(of, metav1.ConditionTrue, v1alpha1.ReasonRejected, "Pod %s keeps its last good configuration, because it rejects %s", pod.Name, text)
+		var words []string
+		for _, r := range newest[pod.Name].Rejected {
+			words = append(words, r.Type+": "+r.Text)
+		}
+		if len(words) > 0 {
+			return condition(of, metav1.ConditionTrue, v1alpha1.ReasonRejected, "Pod %s keeps its last good configuration, because it rejects %s", pod.Name, quoted(strings.Join(words, "; ")))
 		}
 	}
 	return condition(of, metav1.ConditionFalse, v1alpha1.ReasonNotRejected, "no Pod rejects anything")

@@ -30,8 +30,8 @@ func steady() manifests.FleetState {
 			Status:     appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: 2, AvailableReplicas: 2},
 		},
 		Pods: []manifests.Pod{{Name: "edge-1", Ready: true}, {Name: "edge-2", Ready: true}},
-		Streams: manifests.Streams{Asked: true, Answered: 2, All: []manifests.Stream{
-			{Pod: "edge-1", Generation: 5, Since: started}, {Pod: "edge-2", Generation: 5, Since: started},
+		Streams: manifests.Streams{Asked: true, Answered: 2, All: []envoyconfig.Following{
+			{Node: "edge-1", Generation: 5, Since: started}, {Node: "edge-2", Generation: 5, Since: started},
 		}, Served: []envoyconfig.ObjectState{{Generation: 5}, {Generation: 5}}},
 	}
 }
@@ -71,10 +71,10 @@ func TestContract89TheConditionsSayWhatWasSeen(t *testing.T) {
 		"a Pod is starting": {func(s *manifests.FleetState) { s.Pods[1].Ready, s.Streams.All = false, s.Streams.All[:1] }, "Synced", yes, "Acknowledged", ""},
 		"no Pod":            {func(s *manifests.FleetState) { s.Pods = nil }, "Synced", no, "NoReadyPod", ""},
 		"an old stream beside the new one": {func(s *manifests.FleetState) {
-			s.Streams.All = append(s.Streams.All, manifests.Stream{Pod: "edge-2", Generation: 4, Since: time.Unix(-9, 0), Rejected: "CDS: no"})
+			s.Streams.All = append(s.Streams.All, envoyconfig.Following{Node: "edge-2", Generation: 4, Since: time.Unix(-9, 0), Rejected: []envoyconfig.RejectedKind{{Type: "CDS", Text: "no"}}})
 		}, "Synced", yes, "Acknowledged", ""},
 		"the new stream beside an old one": {func(s *manifests.FleetState) {
-			s.Streams.All = append(s.Streams.All, manifests.Stream{Pod: "edge-2", Generation: 4, Since: time.Unix(9, 0)})
+			s.Streams.All = append(s.Streams.All, envoyconfig.Following{Node: "edge-2", Generation: 4, Since: time.Unix(9, 0)})
 		}, "Synced", no, "NotAcknowledged", ""},
 		"a replica is missing, and with it a stream": {func(s *manifests.FleetState) {
 			s.Streams.All, s.Streams.Answered, s.Streams.Missing = s.Streams.All[:1], 1, "10.0.0.9: no route"
@@ -82,12 +82,14 @@ func TestContract89TheConditionsSayWhatWasSeen(t *testing.T) {
 		"no server answers": {func(s *manifests.FleetState) {
 			s.Streams = manifests.Streams{Asked: true, Missing: "10.0.0.9: no route"}
 		}, "Synced", open, "ControlPlaneUnreachable", "10.0.0.9: no route"},
-		"no server was asked":       {func(s *manifests.FleetState) { s.Streams = manifests.Streams{} }, "Synced", open, "ControlPlaneUnreachable", "not asked"},
-		"another control plane":     {func(s *manifests.FleetState) { s.Envoy.Spec.XDS = &v1alpha1.EnvoyXDS{} }, "Synced", open, "ExternalControlPlane", "spec.xds"},
-		"and its rejections":        {func(s *manifests.FleetState) { s.Envoy.Spec.XDS = &v1alpha1.EnvoyXDS{} }, "Rejected", open, "ExternalControlPlane", ""},
-		"a rejection, in its words": {func(s *manifests.FleetState) { s.Streams.All[0].Rejected = "LDS: no socket" }, "Rejected", yes, "Rejected", "Pod edge-1 keeps its last good configuration, because it rejects LDS: no socket"},
+		"no server was asked":   {func(s *manifests.FleetState) { s.Streams = manifests.Streams{} }, "Synced", open, "ControlPlaneUnreachable", "not asked"},
+		"another control plane": {func(s *manifests.FleetState) { s.Envoy.Spec.XDS = &v1alpha1.EnvoyXDS{} }, "Synced", open, "ExternalControlPlane", "spec.xds"},
+		"and its rejections":    {func(s *manifests.FleetState) { s.Envoy.Spec.XDS = &v1alpha1.EnvoyXDS{} }, "Rejected", open, "ExternalControlPlane", ""},
+		"a rejection, in its words": {func(s *manifests.FleetState) {
+			s.Streams.All[0].Rejected = []envoyconfig.RejectedKind{{Type: "LDS", Text: "no such\nsocket"}}
+		}, "Rejected", yes, "Rejected", "Pod edge-1 keeps its last good configuration, because it rejects LDS: no such socket"},
 		"a Pod that is gone rejects": {func(s *manifests.FleetState) {
-			s.Streams.All = append(s.Streams.All, manifests.Stream{Pod: "edge-0", Rejected: "LDS: no socket"})
+			s.Streams.All = append(s.Streams.All, envoyconfig.Following{Node: "edge-0", Rejected: []envoyconfig.RejectedKind{{Type: "LDS", Text: "no socket"}}})
 		}, "Rejected", no, "NotRejected", ""},
 	} {
 		seen := steady()
@@ -136,7 +138,7 @@ func TestContract151And152TheConditionsSayWhatIsInEffectAndLeadsSomewhere(t *tes
 	t.Parallel()
 	const yes, no, open = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
 	nowhere := envoyconfig.ObjectState{Generation: 5, More: 2, Unresolved: []envoyconfig.Unresolved{
-		{Port: 8443, Route: 2, Reason: "NotShown", Text: "Service shop/web is not shown"}, {Port: 5432, Reason: "PortNotFound", Text: "no port"},
+		{Port: 8443, Route: 2, Reason: "NotShown", Text: "Service shop/web is not shown"}, {Port: 5432, Reason: "PortNotFound", Text: "no\nport"},
 	}}
 	mistake := func(s *manifests.FleetState) { s.Mistake = errors.New(`listener "http" leads nowhere`) }
 	for name, c := range map[string]struct {
@@ -148,13 +150,13 @@ func TestContract151And152TheConditionsSayWhatIsInEffectAndLeadsSomewhere(t *tes
 	}{
 		"in effect":                     {func(*manifests.FleetState) {}, "Accepted", yes, "Accepted", ""},
 		"leads somewhere":               {func(*manifests.FleetState) {}, "ResolvedRefs", yes, "ResolvedRefs", ""},
-		"a field without effect":        {func(s *manifests.FleetState) { s.Streams.Served[0].Notes = []string{"sessionAffinity=ClientIP"} }, "ResolvedRefs", yes, "ResolvedRefs", "; sessionAffinity=ClientIP"},
+		"a field without effect":        {func(s *manifests.FleetState) { s.Streams.Served[0].Notes = []string{"sessionAffinity=ClientIP\nhere"} }, "ResolvedRefs", yes, "ResolvedRefs", "; sessionAffinity=ClientIP here"},
 		"a mistake":                     {mistake, "Accepted", no, "Invalid", `the last accepted generation stays in effect: listener "http" leads nowhere`},
 		"a mistake is not the Pods'":    {mistake, "Synced", no, "NotAccepted", "no Pod gets generation 5"},
 		"a mistake leaves the Pods":     {mistake, "Ready", yes, "PodsReady", ""},
 		"a mistake leads to no Service": {mistake, "ResolvedRefs", open, "NotAccepted", "Accepted"},
 		"a mistake in a new one":        {func(s *manifests.FleetState) { mistake(s); s.Deployment = nil }, "Ready", no, "Invalid", "no object is made"},
-		"a mistake for serve alone":     {func(s *manifests.FleetState) { s.Streams.Served[1].Problem = "no such field" }, "Accepted", no, "NotInEffect", "no such field"},
+		"a mistake for serve alone":     {func(s *manifests.FleetState) { s.Streams.Served[1].Problem = "no such\nfield" }, "Accepted", no, "NotInEffect", "no such field"},
 		"and for the Pods":              {func(s *manifests.FleetState) { s.Streams.Served[1].Problem = "no such field" }, "Synced", no, "NotAccepted", ""},
 		"one of all in the namespace":   {func(s *manifests.FleetState) { s.Streams.Served = []envoyconfig.ObjectState{{Problem: "too many"}} }, "Accepted", no, "NotInEffect", "too many"},
 		"a mistake that is over": {func(s *manifests.FleetState) {

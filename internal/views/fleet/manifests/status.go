@@ -1,8 +1,6 @@
 package manifests
 
 import (
-	"time"
-
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -48,22 +46,10 @@ type Streams struct {
 	// Answered is how many replicas did answer; Missing says why others did not.
 	Answered int
 	Missing  string
-	// All are the streams of the fleet.
-	All []Stream
+	// All are the streams of the fleet. The node of one is its Pod.
+	All []envoyconfig.Following
 	// Served is what each replica that knows the fleet says of it.
 	Served []envoyconfig.ObjectState
-}
-
-// Stream is one of a Pod.
-type Stream struct {
-	Pod   string
-	Since time.Time
-	// Generation is the newest one of which the Pod has acknowledged all clusters,
-	// listeners and routes.
-	Generation int64
-	// Rejected are the words of Envoy, with the type of what it rejected; empty if it
-	// rejects nothing.
-	Rejected string
 }
 
 // Status returns the status of the Envoy.
@@ -103,11 +89,11 @@ func connected(s FleetState) int32 {
 
 // newest are the streams by Pod. Of a Pod that went to another replica the old one may
 // still be there.
-func (s Streams) newest() map[string]Stream {
-	of := make(map[string]Stream, len(s.All))
+func (s Streams) newest() map[string]envoyconfig.Following {
+	of := make(map[string]envoyconfig.Following, len(s.All))
 	for _, one := range s.All {
-		if had, there := of[one.Pod]; !there || one.Since.After(had.Since) {
-			of[one.Pod] = one
+		if had, there := of[one.Node]; !there || one.Since.After(had.Since) {
+			of[one.Node] = one
 		}
 	}
 	return of
