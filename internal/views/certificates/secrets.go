@@ -104,44 +104,32 @@ func (o SecretOptions) keep(ctx context.Context, name types.NamespacedName, kind
 	resource := kube.Secrets(name.Namespace)
 	secret := &corev1.Secret{}
 	err := o.Client.Get(ctx, resource, name.Name, secret)
-	if apierrors.IsNotFound(err) {
-		return o.create(ctx, name, kind, of)
-	}
-	if err != nil {
+	missing := apierrors.IsNotFound(err)
+	switch {
+	case missing:
+		*secret = corev1.Secret{Type: kind, ObjectMeta: metav1.ObjectMeta{
+			Namespace: name.Namespace, Name: name.Name, Annotations: map[string]string{AuthorityAnnotation: o.Authority.String()},
+			Labels: map[string]string{"app.kubernetes.io/managed-by": "endpoint-views"},
+		}}
+	case err != nil:
 		return fmt.Errorf("read Secret %s: %w", name, err)
-	}
-	if secret.Annotations[AuthorityAnnotation] != o.Authority.String() {
+	case secret.Annotations[AuthorityAnnotation] != o.Authority.String():
 		return fmt.Errorf("the Secret %s exists and was not made by this installation, so it is left alone; delete it, or choose another name", name)
 	}
 	data, err := of(secret.Data)
 	if err != nil {
 		return fmt.Errorf("make the Secret %s: %w", name, err)
 	}
-	if maps.EqualFunc(data, secret.Data, slices.Equal) {
+	if !missing && maps.EqualFunc(data, secret.Data, slices.Equal) {
 		return nil
 	}
-	secret.Data = data
-	if err := o.Client.Update(ctx, resource, name.Name, secret, &corev1.Secret{}); err != nil {
-		return fmt.Errorf("change Secret %s: %w", name, err)
+	if secret.Data = data; missing {
+		err = o.Client.Create(ctx, resource, secret, &corev1.Secret{})
+	} else {
+		err = o.Client.Update(ctx, resource, name.Name, secret, &corev1.Secret{})
 	}
-	o.Written(name)
-	return nil
-}
-
-func (o SecretOptions) create(ctx context.Context, name types.NamespacedName, kind corev1.SecretType, of content) error {
-	data, err := of(nil)
 	if err != nil {
-		return fmt.Errorf("make the Secret %s: %w", name, err)
-	}
-	secret := &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: name.Namespace, Name: name.Name, Annotations: map[string]string{AuthorityAnnotation: o.Authority.String()},
-			Labels: map[string]string{"app.kubernetes.io/managed-by": "endpoint-views"},
-		},
-		Type: kind, Data: data,
-	}
-	if err := o.Client.Create(ctx, kube.Secrets(name.Namespace), secret, &corev1.Secret{}); err != nil {
-		return fmt.Errorf("create Secret %s: %w", name, err)
+		return fmt.Errorf("write Secret %s: %w", name, err)
 	}
 	o.Written(name)
 	return nil
