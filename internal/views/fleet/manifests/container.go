@@ -17,10 +17,8 @@ import (
 const (
 	bootstrapVolume = "bootstrap"
 	programVolume   = "program"
-	certVolume      = "control-plane"
 	programFolder   = "/opt/endpoint-views"
 	programName     = "endpoint-views"
-	secretMode      = int32(0o440)
 )
 
 // install copies the program that drains, because the image of Envoy has none, and waits
@@ -48,7 +46,7 @@ func bootstrapPath(hash string) string {
 
 // envoy is the container of Envoy. It has no liveness probe: an Envoy that waits for its
 // control plane, or that is busy, must not be killed for it.
-func envoy(e *v1alpha1.Envoy, s Settings, hash string) corev1.Container {
+func envoy(e *v1alpha1.Envoy, s Settings, hash string, mounts []corev1.VolumeMount) corev1.Container {
 	wanted := needs(e)
 	args := []string{"-c", bootstrapPath(hash), "--service-node", "$(POD)", "--disable-hot-restart", "--drain-strategy", "immediate"}
 	if cpu, limited := wanted.Limits[corev1.ResourceCPU]; limited {
@@ -62,7 +60,7 @@ func envoy(e *v1alpha1.Envoy, s Settings, hash string) corev1.Container {
 			FieldRef: &corev1.ObjectFieldSelector{APIVersion: "v1", FieldPath: "metadata.name"},
 		}}},
 		Ports:        containerPorts(e),
-		VolumeMounts: mounts(e),
+		VolumeMounts: mounts,
 		Resources:    wanted,
 		ReadinessProbe: &corev1.Probe{
 			ProbeHandler:  corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{Path: envoyconfig.ReadyPath, Port: intstr.FromString(envoyconfig.HealthName), Scheme: corev1.URISchemeHTTP}},
@@ -100,41 +98,26 @@ func containerPorts(e *v1alpha1.Envoy) []corev1.ContainerPort {
 	return append(all, corev1.ContainerPort{Name: envoyconfig.HealthName, ContainerPort: envoyconfig.HealthPort, Protocol: corev1.ProtocolTCP})
 }
 
-func mounts(e *v1alpha1.Envoy) []corev1.VolumeMount {
-	all := []corev1.VolumeMount{
-		{Name: bootstrapVolume, MountPath: envoyconfig.PodBootstrapFolder, ReadOnly: true},
-		{Name: programVolume, MountPath: programFolder, ReadOnly: true},
+// volumes are those of the Pod, and where its Envoy has them.
+func volumes(e *v1alpha1.Envoy) (all []corev1.Volume, mounts []corev1.VolumeMount) {
+	add := func(name, path string, source corev1.VolumeSource) {
+		all = append(all, corev1.Volume{Name: name, VolumeSource: source})
+		mounts = append(mounts, corev1.VolumeMount{Name: name, MountPath: path, ReadOnly: true})
 	}
-	if certificate(e) != "" {
-		all = append(all, corev1.VolumeMount{Name: certVolume, MountPath: envoyconfig.PodCertificateFolder, ReadOnly: true})
+	secret := func(volume, name, path string) {
+		add(volume, path, corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, DefaultMode: new(int32(0o440))}})
 	}
-	for i, secret := range secrets(e) {
-		all = append(all, corev1.VolumeMount{Name: secretVolume(i), MountPath: envoyconfig.PodSecretFolder(secret), ReadOnly: true})
-	}
-	return all
-}
-
-func volumes(e *v1alpha1.Envoy) []corev1.Volume {
-	all := []corev1.Volume{
-		{Name: bootstrapVolume, VolumeSource: corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
-			LocalObjectReference: corev1.LocalObjectReference{Name: e.Spec.ConfigMapName}, DefaultMode: new(int32(0o444)),
-		}}},
-		{Name: programVolume, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse("256Mi"))}}},
-	}
+	add(bootstrapVolume, envoyconfig.PodBootstrapFolder, corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
+		LocalObjectReference: corev1.LocalObjectReference{Name: e.Spec.ConfigMapName}, DefaultMode: new(int32(0o444)),
+	}})
+	add(programVolume, programFolder, corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{SizeLimit: new(resource.MustParse("256Mi"))}})
 	if name := certificate(e); name != "" {
-		all = append(all, secretOf(certVolume, name))
+		secret("control-plane", name, envoyconfig.PodCertificateFolder)
 	}
-	for i, secret := range secrets(e) {
-		all = append(all, secretOf(secretVolume(i), secret))
+	for i, name := range secrets(e) {
+		secret("secret-"+strconv.Itoa(i), name, envoyconfig.PodSecretFolder(name)) // the name of a Secret may be too long for a volume
 	}
-	return all
-}
-
-// secretVolume is the name of a volume: that of a Secret may be too long for one.
-func secretVolume(i int) string { return "secret-" + strconv.Itoa(i) }
-
-func secretOf(volume, name string) corev1.Volume {
-	return corev1.Volume{Name: volume, VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: name, DefaultMode: new(secretMode)}}}
+	return all, mounts
 }
 
 func restricted() *corev1.SecurityContext {

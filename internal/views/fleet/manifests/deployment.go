@@ -53,6 +53,7 @@ func Replicas(e *v1alpha1.Envoy) int32 { return ptr.Deref(e.Spec.Replicas, defau
 // pod satisfies the Pod Security Standard restricted, and has no token of the API server.
 func pod(e *v1alpha1.Envoy, s Settings, hash string) corev1.PodSpec {
 	theirs := &e.Spec.PodTemplate
+	volumes, mounts := volumes(e)
 	return corev1.PodSpec{
 		AutomountServiceAccountToken:  new(false),
 		EnableServiceLinks:            new(false),
@@ -62,8 +63,8 @@ func pod(e *v1alpha1.Envoy, s Settings, hash string) corev1.PodSpec {
 			SeccompProfile: &corev1.SeccompProfile{Type: corev1.SeccompProfileTypeRuntimeDefault},
 		},
 		InitContainers:            []corev1.Container{install(s, hash)},
-		Containers:                []corev1.Container{envoy(e, s, hash)},
-		Volumes:                   volumes(e),
+		Containers:                []corev1.Container{envoy(e, s, hash, mounts)},
+		Volumes:                   volumes,
 		NodeSelector:              theirs.NodeSelector,
 		Tolerations:               theirs.Tolerations,
 		Affinity:                  theirs.Affinity,
