@@ -41,12 +41,10 @@ type Streams struct {
 	opts   StreamsOptions
 	server *url.URL
 
-	mu     sync.Mutex
-	seen   map[string]manifests.Streams // what all replicas say of each fleet
-	asked  bool
-	answer int
-	// missing says why a replica does not answer.
-	missing string
+	mu   sync.Mutex
+	seen map[string]manifests.Streams // what all replicas say of each fleet
+	// last is what the last round says of every fleet.
+	last manifests.Streams
 }
 
 // NewStreams checks the options. It makes no request.
@@ -63,11 +61,11 @@ func NewStreams(opts StreamsOptions) (*Streams, error) {
 func (s *Streams) Of(fleet string) manifests.Streams {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	of := s.seen[fleet]
+	of := s.last
+	of.All, of.Served = s.seen[fleet].All, s.seen[fleet].Served
 	if len(of.Served) == 0 {
 		of.Served = s.seen[others(fleet)].Served
 	}
-	of.Asked, of.Answered, of.Missing = s.asked, s.answer, s.missing
 	return of
 }
 
@@ -141,7 +139,7 @@ func (s *Streams) take(next map[string]manifests.Streams, missing string, answer
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var changed []string
-	if !s.asked || (missing == "") != (s.missing == "") || (answered == 0) != (s.answer == 0) {
+	if !s.last.Asked || (missing == "") != (s.last.Missing == "") || (answered == 0) != (s.last.Answered == 0) {
 		changed = []string{""}
 	}
 	for _, of := range []map[string]manifests.Streams{next, s.seen} {
@@ -154,7 +152,7 @@ func (s *Streams) take(next map[string]manifests.Streams, missing string, answer
 			}
 		}
 	}
-	s.seen, s.missing, s.answer, s.asked = next, missing, answered, true
+	s.seen, s.last = next, manifests.Streams{Asked: true, Answered: answered, Missing: missing}
 	slices.Sort(changed)
 	return slices.Compact(changed)
 }

@@ -124,13 +124,7 @@ func formOf(wanted client.Object) (*unstructured.Unstructured, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(text)
-	all := form.GetAnnotations()
-	if all == nil {
-		all = make(map[string]string, 1)
-	}
-	all[appliedAnnotation] = hex.EncodeToString(sum[:])[:16]
-	form.SetAnnotations(all)
-	return form, nil
+	return form, unstructured.SetNestedField(fields, hex.EncodeToString(sum[:8]), "metadata", "annotations", appliedAnnotation)
 }
 
 // holds reports whether an object is as it is to be. What others added to it may stay.
