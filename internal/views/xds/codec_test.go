@@ -5,11 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc/mem"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
 )
@@ -17,31 +16,37 @@ import (
 func TestAnAnswerIsEncodedAsTheLibraryDoesAndItsResourcesAreNotCopied(t *testing.T) {
 	large := bytes.Repeat([]byte{7}, 100_000)
 	assignment := &anypb.Any{TypeUrl: "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment", Value: large}
+	all := []*discoveryv3.Resource{{Name: "a", Version: "1", Resource: assignment}, {Name: "c", Resource: &anypb.Any{}}, {Name: strings.Repeat("c", 300), Resource: &anypb.Any{TypeUrl: "t"}}}
+	gone := []string{"web.shop:80", "api.shop:80"}
+	of := func(protocol xds.Protocol, nonce, version string, resources []*discoveryv3.Resource, removed []string) mem.BufferSlice {
+		buffers, err := xds.Encode(protocol, nonce, version, resources, removed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return buffers
+	}
 	for name, c := range map[string]struct {
-		message proto.Message
-		copied  bool
+		answer any
+		want   proto.Message
+		copied bool
 	}{
-		"delta": {message: &discoveryv3.DeltaDiscoveryResponse{
-			TypeUrl: assignment.GetTypeUrl(), Nonce: "7", RemovedResources: []string{"web.shop:80", "api.shop:80"},
-			Resources: []*discoveryv3.Resource{{Name: "a", Version: "1", Resource: assignment}, {Name: "b"}, {Name: "c", Resource: &anypb.Any{}}, {Name: strings.Repeat("c", 300), Resource: &anypb.Any{TypeUrl: "t"}}},
+		"delta": {answer: of(xds.Envoy, "7", "", all, gone), want: &discoveryv3.DeltaDiscoveryResponse{
+			TypeUrl: clusters.TypeURL(), Nonce: "7", RemovedResources: gone, Resources: all,
 		}},
-		"the state of the world": {message: &discoveryv3.DiscoveryResponse{
-			TypeUrl: assignment.GetTypeUrl(), Nonce: "7", VersionInfo: "abc", Resources: []*anypb.Any{assignment, {}, assignment},
+		"the state of the world": {answer: of(xds.GRPC, "7", "abc", all, nil), want: &discoveryv3.DiscoveryResponse{
+			TypeUrl: clusters.TypeURL(), Nonce: "7", VersionInfo: "abc", Resources: []*anypb.Any{assignment, {}, {TypeUrl: "t"}},
 		}},
-		"nothing": {message: &discoveryv3.DeltaDiscoveryResponse{}},
-		"with a field that we do not set": {copied: true, message: &discoveryv3.DeltaDiscoveryResponse{
-			Resources: []*discoveryv3.Resource{{Name: "a", Resource: assignment, Ttl: durationpb.New(1)}}, ControlPlane: &corev3.ControlPlane{Identifier: "x"},
-		}},
-		"another message": {copied: true, message: assignment},
+		"nothing":         {answer: of(xds.Envoy, "", "", nil, nil), want: &discoveryv3.DeltaDiscoveryResponse{TypeUrl: clusters.TypeURL()}},
+		"another message": {answer: assignment, want: assignment, copied: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			buffers, err := xds.NewSharing().Marshal(c.message)
+			buffers, err := xds.NewSharing().Marshal(c.answer)
 			if err != nil {
 				t.Fatal(err)
 			}
-			again := c.message.ProtoReflect().New().Interface()
-			if err := xds.NewSharing().Unmarshal(buffers, again); err != nil || !proto.Equal(again, c.message) {
-				t.Errorf("got %v and %v, want %v", again, err, c.message)
+			again := c.want.ProtoReflect().New().Interface()
+			if err := xds.NewSharing().Unmarshal(buffers, again); err != nil || !proto.Equal(again, c.want) {
+				t.Errorf("got %v and %v, want %v", again, err, c.want)
 			}
 			own := 0
 			for _, b := range buffers {
@@ -53,5 +58,8 @@ func TestAnAnswerIsEncodedAsTheLibraryDoesAndItsResourcesAreNotCopied(t *testing
 				t.Errorf("%d bytes are its own, copied is %v, want %v", own, copied, c.copied)
 			}
 		})
+	}
+	if _, err := xds.Encode(xds.Envoy, "7", "", nil, []string{"\xff"}); err == nil {
+		t.Error("a name that is no UTF-8 is sent")
 	}
 }

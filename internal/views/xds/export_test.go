@@ -1,9 +1,12 @@
 package xds
 
 import (
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 	"google.golang.org/grpc/encoding"
+	"google.golang.org/grpc/mem"
 )
 
 // Made reports whether the newest endpoints of a Service were made for clients of gRPC, and
@@ -34,6 +37,11 @@ func (s *Server) Generation(fleet string, generation int64) {
 		traffic.Generation = generation
 		fleets[fleet] = traffic
 	}
+}
+
+// Encode is an answer about clusters.
+func Encode(protocol Protocol, nonce, version string, resources []*discoveryv3.Resource, removed []string) (mem.BufferSlice, error) {
+	return reply{resources: resources, removed: removed, version: version}.encode(protocol, nonce)
 }
 
 // NewSharing returns the codec of the server.

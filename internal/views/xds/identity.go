@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"slices"
+	"strings"
 
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
@@ -60,6 +61,6 @@ func (s *Server) identify(from *peer.Peer) (identity, error) {
 
 // mayUse reports whether a fleet may use a Service: one of its own namespace, or one that
 // names the fleet.
-func mayUse(fleet, namespace string, service *join.Service) bool {
-	return service.Namespace == namespace || slices.Contains(service.Fleets, fleet)
+func mayUse(fleet string, service *join.Service) bool {
+	return strings.HasPrefix(fleet, service.Namespace+"/") || slices.Contains(service.Fleets, fleet)
 }

@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"maps"
 	"slices"
 	"time"
 )
@@ -53,12 +54,11 @@ type Rejection struct {
 
 // begun is the progress of a client that says what it has when it begins.
 func begun(versions map[string]string, foreign map[string]int, now time.Time) progress {
-	p := progress{asked: true, sent: make(map[string]heldResource, len(versions)), acked: make(map[string]heldResource, len(versions)), foreign: foreign}
+	has := make(map[string]heldResource, len(versions))
 	for name, version := range versions {
-		p.sent[name] = heldResource{version, now}
-		p.acked[name] = heldResource{version, now}
+		has[name] = heldResource{version, now}
 	}
-	return p
+	return progress{asked: true, sent: has, acked: maps.Clone(has), foreign: foreign}
 }
 
 // drop leaves out of an answer what the client never had: that it is gone changes nothing.

@@ -10,8 +10,6 @@ import (
 	rpcstatus "google.golang.org/genproto/googleapis/rpc/status"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/anypb"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
@@ -60,18 +58,6 @@ func (c *client) receive() (heard, error) {
 		node: r.GetNode(), typeURL: r.GetTypeUrl(), nonce: r.GetResponseNonce(), text: rejection(r.GetErrorDetail()), slot: held,
 		wish: wish{more: r.GetResourceNames()},
 	}, err
-}
-
-// message is an answer in the protocol of the client.
-func (c *client) message(nonce string, r reply) proto.Message {
-	if c.protocol == Envoy {
-		return &discoveryv3.DeltaDiscoveryResponse{TypeUrl: r.kind.TypeURL(), Nonce: nonce, Resources: r.resources, RemovedResources: r.removed}
-	}
-	all := make([]*anypb.Any, 0, len(r.resources))
-	for _, one := range r.resources {
-		all = append(all, one.GetResource())
-	}
-	return &discoveryv3.DiscoveryResponse{TypeUrl: r.kind.TypeURL(), Nonce: nonce, VersionInfo: r.version, Resources: all}
 }
 
 // rejection is the text of a rejection, empty for none.
@@ -145,5 +131,9 @@ func (c *client) send(r reply) error {
 		return nil
 	default:
 	}
-	return c.wire.SendMsg(c.message(a.nonce, r))
+	encoded, err := r.encode(c.protocol, a.nonce)
+	if err != nil {
+		return err
+	}
+	return c.wire.SendMsg(encoded)
 }

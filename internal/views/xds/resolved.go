@@ -81,7 +81,7 @@ func (s *Server) leads(fleet string, b envoyconfig.Backend, service *join.Servic
 	namespace, _, _ := strings.Cut(fleet, "/")
 	name := b.Service.Namespace + "/" + b.Service.Name
 	switch {
-	case b.Service.Namespace != namespace && (service == nil || !mayUse(fleet, namespace, service)):
+	case b.Service.Namespace != namespace && (service == nil || !mayUse(fleet, service)):
 		return v1alpha1.ReasonRefNotPermitted, fmt.Sprintf("Service %s is not there, is not shown, or does not name this Envoy; it needs the annotations %s=true and %s=%s", name, s.opts.Annotation, join.FleetsAnnotation, fleet)
 	case service == nil && s.opts.Cache.Hides(b.Service):
 		return v1alpha1.ReasonNotShown, fmt.Sprintf("Service %s is not shown: it needs the annotation %s=true, and a type other than ExternalName", name, s.opts.Annotation)

@@ -86,10 +86,6 @@ type Server struct {
 // New checks the options. It does not listen yet.
 func New(opts Options) (*Server, error) {
 	switch {
-	case opts.Cache == nil || opts.Logger == nil:
-		return nil, errors.New("xds: a cache and a log are needed")
-	case opts.MostClients <= 0 || opts.MostOfOne <= 0:
-		return nil, errors.New("xds: bounds for clients are needed")
 	case opts.TLS == nil && !opts.Address.Addr().IsLoopback():
 		return nil, errors.New("xds: without certificates only a loopback address may be served")
 	case opts.TLS != nil && (opts.Namespaces == nil || opts.Accepts == nil || opts.TrustDomain == ""):
@@ -130,9 +126,7 @@ func (s *Server) Run(ctx context.Context) error {
 		open = s.room.Listen(listener)
 	}
 	go func() { served <- server.Serve(open) }()
-	if s.opts.Listening != nil {
-		s.opts.Listening(listener.Addr())
-	}
+	s.opts.Listening(listener.Addr())
 	s.opts.Logger.Info("serving xDS", "xds_address", listener.Addr().String())
 	err = s.follow(ctx, follower, served)
 	stop(server)

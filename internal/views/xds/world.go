@@ -3,7 +3,6 @@ package xds
 import (
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
@@ -134,9 +133,8 @@ func (s *Server) wanted(f *fleet) set {
 // listeners of its own may use all; listeners are written by a team, and lead to another
 // team's Services only where these say so.
 func (s *Server) uses(f *fleet, service *join.Service) bool {
-	namespace, _, _ := strings.Cut(f.name, "/")
 	_, listed := s.traffic[f.name]
-	return s.opts.TLS == nil && !listed || mayUse(f.name, namespace, service)
+	return s.opts.TLS == nil && !listed || mayUse(f.name, service)
 }
 
 // list takes over what fleets do where it changed.

@@ -147,7 +147,7 @@ func begin(t *testing.T, c *cluster, change func(*xds.Options)) *server {
 	t.Helper()
 	options := xds.Options{
 		Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: c.Cache, Settings: envoyconfigtest.Defaults(), MostClients: 100, MostOfOne: 50,
-		Logger: slog.New(slog.DiscardHandler),
+		Logger: slog.New(slog.DiscardHandler), Listening: func(net.Addr) {},
 	}
 	change(&options)
 	made, err := xds.New(options)

@@ -10,12 +10,9 @@ import (
 	formatterv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/formatter/req_without_query/v3"
 	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/structpb"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 )
-
-func yes() *wrapperspb.BoolValue { return wrapperspb.Bool(true) }
 
 // socket is an address of TCP.
 func socket(address string, port uint16) *corev3.Address {

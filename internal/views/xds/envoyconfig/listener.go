@@ -12,6 +12,7 @@ import (
 	tlsv3 "github.com/envoyproxy/go-control-plane/envoy/extensions/transport_sockets/tls/v3"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 )
@@ -68,10 +69,10 @@ func (l *Listener) manager(s Settings) *hcmv3.HttpConnectionManager {
 		StatPrefix:                 l.Name(),
 		RouteSpecifier:             &hcmv3.HttpConnectionManager_Rds{Rds: &hcmv3.Rds{ConfigSource: ads(0), RouteConfigName: l.Name()}},
 		HttpFilters:                []*hcmv3.HttpFilter{router()},
-		UseRemoteAddress:           yes(),
+		UseRemoteAddress:           wrapperspb.Bool(true),
 		XffNumTrustedHops:          l.TrustedHops,
 		InternalAddressConfig:      &hcmv3.HttpConnectionManager_InternalAddressConfig{},
-		NormalizePath:              yes(),
+		NormalizePath:              wrapperspb.Bool(true),
 		RequestHeadersTimeout:      durationpb.New(headersTime),
 		StreamIdleTimeout:          durationpb.New(s.StreamIdleTimeout),
 		AccessLog:                  accessLog(httpFields(), s.AccessLog),
