@@ -130,9 +130,7 @@ func (p *pieces) resource(r *discoveryv3.Resource) {
 	p.begin(answerResources, proto.Size(r))
 	p.text(resourceVersion, r.GetVersion())
 	p.text(resourceName, r.GetName())
-	if a := r.GetResource(); a != nil {
-		p.field(resourceAny, a)
-	}
+	p.field(resourceAny, r.GetResource())
 }
 
 // field adds a resource without its name.

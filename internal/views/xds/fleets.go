@@ -133,9 +133,6 @@ func (f *Fleets) current() map[string]envoyconfig.Traffic {
 
 // Problem says why the newest version of the file is not in effect, nil if it is.
 func (f *Fleets) Problem() error {
-	if f.path == "" {
-		return nil
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.look()
@@ -166,13 +163,6 @@ func (f *Fleets) read() {
 		return
 	}
 	f.text, f.file = string(text), file
-}
-
-// carried are the objects, and the fleets of the file.
-func (f *Fleets) carried() (objects map[string]Object, file map[string]envoyconfig.Traffic) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.objects, f.file
 }
 
 // Others is the name of the objects of a namespace that are not known by their own, because

@@ -37,8 +37,6 @@ type identity struct {
 // see everything.
 func (i identity) trusted() bool { return i.state == nil }
 
-var errNoCertificate = errors.New("no client certificate was shown; show one with a URI SAN spiffe://VIEWS_TRUST_DOMAIN/ns/NAMESPACE/envoy/NAME or .../client/NAME")
-
 // identify returns what the certificate of the other end of a stream says.
 func (s *Server) identify(from *peer.Peer) (identity, error) {
 	if s.opts.TLS == nil {
@@ -46,7 +44,7 @@ func (s *Server) identify(from *peer.Peer) (identity, error) {
 	}
 	info, ok := from.AuthInfo.(credentials.TLSInfo)
 	if !ok || len(info.State.VerifiedChains) == 0 {
-		return identity{}, errNoCertificate
+		return identity{}, errors.New("no client certificate was shown; show one with a URI SAN spiffe://VIEWS_TRUST_DOMAIN/ns/NAMESPACE/envoy/NAME or .../client/NAME")
 	}
 	c, err := certificates.ClientOf(info.State.PeerCertificates[0], s.opts.TrustDomain)
 	if err != nil {

@@ -203,13 +203,16 @@ func errTooMany(of envoyconfig.Kind) error {
 // The first one of a stream is always answered with all that it is for: the version in it is
 // that of the last answer of another stream, which says nothing of names that were added or
 // forgotten since.
-func (i *interest) world(names []string, first bool) {
+func (i *interest) world(names []string, first bool) error {
 	wanted := make(map[uint64]bool, len(names))
 	for _, name := range names {
 		wanted[maphash.String(seed, name)] = false
 	}
 	i.of.mu.Lock()
 	defer i.of.mu.Unlock()
+	if err := i.client.keep(nameCost * (len(wanted) - len(i.names))); err != nil {
+		return err
+	}
 	i.names, i.anew, i.waits = wanted, true, true
 	maps.DeleteFunc(i.has, func(name, _ string) bool { return !i.wants(name) })
 	if first {
@@ -217,6 +220,7 @@ func (i *interest) world(names []string, first bool) {
 	} else {
 		i.tell()
 	}
+	return nil
 }
 
 // note remembers a name to look at.

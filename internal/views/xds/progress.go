@@ -18,9 +18,8 @@ type progress struct {
 	asked bool
 	// newest is the nonce of the newest answer on this stream, empty before the first one.
 	newest string
-	// kept is how many bytes the names take that a client of gRPC asks for; foreign is how
-	// many each resource takes that an Envoy had when it connected and that is not there.
-	kept    int
+	// foreign is how many bytes each resource takes that an Envoy had when it connected and
+	// that is not there.
 	foreign map[string]int
 	// sent is the newest that it was sent of each resource, acked what it acknowledged.
 	sent, acked map[string]heldResource

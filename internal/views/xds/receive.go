@@ -33,10 +33,11 @@ type transportStream interface {
 }
 
 // slot is what a long request holds: of the streams of one identity one at a time reads and
-// handles one.
+// handles one. Late ends the stream of a request that is not handled in time, and leave gives
+// the slot to the next stream.
 type slot struct {
-	late *time.Timer
-	free func()
+	late  *time.Timer
+	leave func()
 }
 
 // read reads the next request. Where it cannot be read, the stream ends with the reason.
@@ -89,21 +90,7 @@ func (c *client) takeSlot() (*slot, error) {
 	}
 	leave := sync.OnceFunc(func() { <-c.account.slot })
 	stop := context.AfterFunc(stream, leave) // stopped, or a long stream keeps one for each request
-	return &slot{free: func() { stop(); leave() }, late: time.AfterFunc(requestTime, func() {
+	return &slot{leave: func() { stop(); leave() }, late: time.AfterFunc(requestTime, func() {
 		c.end(status.Errorf(codes.ResourceExhausted, "a long request has not arrived within %v, or the client has not read an earlier answer", requestTime))
 	})}, nil
-}
-
-// handled says that a request, which may hold no slot, is handled from now on.
-func (s *slot) handled() {
-	if s != nil {
-		s.late.Stop()
-	}
-}
-
-// leave gives the slot of a request to the next stream.
-func (s *slot) leave() {
-	if s != nil {
-		s.free()
-	}
 }

@@ -28,8 +28,10 @@ func (c *client) pause(names int) {
 
 // hear handles a request, which takes no time of the client.
 func (c *client) hear(h heard) error {
-	h.slot.handled()
-	defer h.slot.leave()
+	if h.slot != nil {
+		h.slot.late.Stop()
+		defer h.slot.leave()
+	}
 	if err := c.admit(h.node); err != nil {
 		return err
 	}
@@ -61,10 +63,10 @@ func (c *client) hear(h heard) error {
 	switch {
 	case c.protocol == Envoy:
 		return c.wants[kind].delta(h.wish, h.nonce)
-	case h.nonce == newest: // what it says to an older answer it says again to the newest
-		c.wants[kind].world(h.wish.more, newest == "")
+	case h.nonce == newest:
+		return c.wants[kind].world(h.wish.more, newest == "")
 	}
-	return nil
+	return nil // what it says to an older answer it says again to the newest
 }
 
 // said tells what a client says to an answer; text is empty where it acknowledges it.
@@ -109,15 +111,7 @@ func (c *client) note(kind envoyconfig.Kind, h *heard) (answered bool, err error
 			c.wants[kind].split(to)
 		}
 	}
-	if c.protocol == Envoy {
-		return answered, c.keep(-freed)
-	}
-	before := p.kept
-	p.kept = 0
-	for _, name := range h.wish.more {
-		p.kept += versionCost + len(name)
-	}
-	return answered, c.keep(p.kept - before)
+	return answered, c.keep(-freed)
 }
 
 // bring takes over what an Envoy says it has when it begins. What is there has the text of the

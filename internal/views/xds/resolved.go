@@ -21,7 +21,10 @@ func (s *Server) Objects() []envoyconfig.ObjectState {
 	if !joined {
 		return nil
 	}
-	objects, file := s.opts.Fleets.carried()
+	f := s.opts.Fleets
+	f.mu.Lock()
+	objects, file := f.objects, f.file // neither is changed, but replaced
+	f.mu.Unlock()
 	all := make([]envoyconfig.ObjectState, 0, len(objects))
 	for name, o := range objects {
 		one := envoyconfig.ObjectState{Client: name, Generation: o.Traffic.Generation}

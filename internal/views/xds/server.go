@@ -14,7 +14,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -129,7 +128,9 @@ func (s *Server) Run(ctx context.Context) error {
 	s.opts.Listening(listener.Addr())
 	s.opts.Logger.Info("serving xDS", "xds_address", listener.Addr().String())
 	err = s.follow(ctx, follower, served)
-	stop(server)
+	late := time.AfterFunc(stopTime, server.Stop)
+	defer late.Stop()
+	server.GracefulStop()
 	return err
 }
 
@@ -182,13 +183,6 @@ func (s *Server) follow(ctx context.Context, follower *cache.Follower, served <-
 			late.Reset(max(0, time.Until(next)))
 		}
 	}
-}
-
-// stop ends the streams and then the server.
-func stop(server *grpc.Server) {
-	late := time.AfterFunc(stopTime, server.Stop)
-	defer late.Stop()
-	server.GracefulStop()
 }
 
 // Why a stream ends.

@@ -68,9 +68,6 @@ type clientCounts struct {
 	server *Server
 }
 
-// errRoom refuses a connection.
-var errRoom = errors.New("there are more connections than XDS_MAX_CLIENTS and XDS_MAX_CLIENTS_PER_IDENTITY allow")
-
 // ServerHandshake implements credentials.TransportCredentials. A connection that ends
 // without a word is no client.
 func (c clientCounts) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
@@ -81,7 +78,7 @@ func (c clientCounts) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthI
 			name = who.String()
 		}
 		if !c.server.room.Know(raw, name) {
-			err = errRoom
+			err = errors.New("there are more connections than XDS_MAX_CLIENTS and XDS_MAX_CLIENTS_PER_IDENTITY allow")
 		}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {

@@ -10,7 +10,6 @@ import (
 	endpointv3 "github.com/envoyproxy/go-control-plane/envoy/config/endpoint/v3"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
@@ -62,9 +61,7 @@ func zones(service *join.Service, port join.Port, all []join.Endpoint) []byte {
 // The numbers of fields in envoy.config.endpoint.v3 and envoy.config.core.v3.
 const (
 	fieldEndpoints = 2 // ClusterLoadAssignment.endpoints
-	fieldLocality  = 1 // LocalityLbEndpoints.locality
 	fieldEndpoint  = 2 // LocalityLbEndpoints.lb_endpoints
-	fieldWeight    = 3 // LocalityLbEndpoints.load_balancing_weight
 	fieldHealth    = 2 // LbEndpoint.health_status
 	fieldInner     = 1 // LbEndpoint.endpoint, Endpoint.address and Address.socket_address
 	fieldAddress   = 2 // SocketAddress.address
@@ -73,12 +70,9 @@ const (
 
 // appendTo appends the zone of that name with its weight.
 func (z *zone) appendTo(text []byte, name string) []byte {
-	locality, weight := Bytes(&corev3.Locality{Zone: name}), Bytes(wrapperspb.UInt32(uint32(z.ready)))
-	size := protowire.SizeTag(fieldLocality) + protowire.SizeBytes(len(locality)) + len(z.endpoints) + protowire.SizeTag(fieldWeight) + protowire.SizeBytes(len(weight))
-	text = protowire.AppendVarint(protowire.AppendTag(text, fieldEndpoints, protowire.BytesType), uint64(size))
-	text = protowire.AppendBytes(protowire.AppendTag(text, fieldLocality, protowire.BytesType), locality)
-	text = append(text, z.endpoints...)
-	return protowire.AppendBytes(protowire.AppendTag(text, fieldWeight, protowire.BytesType), weight)
+	own := Bytes(&endpointv3.LocalityLbEndpoints{Locality: &corev3.Locality{Zone: name}, LoadBalancingWeight: number(uint32(z.ready))})
+	text = protowire.AppendVarint(protowire.AppendTag(text, fieldEndpoints, protowire.BytesType), uint64(len(own)+len(z.endpoints)))
+	return append(append(text, own...), z.endpoints...)
 }
 
 // add appends an endpoint, which is a socket address in three messages.
