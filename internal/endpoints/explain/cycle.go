@@ -3,7 +3,6 @@ package explain
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"net/netip"
 	"slices"
 	"time"
@@ -20,51 +19,55 @@ const MaxCycles = 20
 // Cycle is one read of the source and what it changed, one decision that changed
 // something, or one change of the slices.
 type Cycle struct {
-	// At is when it began, Took how long reading, or writing, took.
-	At   time.Time
-	Took time.Duration
+	// At is when it began, DurationSeconds how long reading, or writing, took.
+	At              time.Time `json:"at,omitzero"`
+	DurationSeconds float64   `json:"durationSeconds"`
 	// Inventory is what was read; nil where nothing was, or reading failed.
-	Inventory *Inventory
+	Inventory *Inventory `json:"inventory,omitempty"`
 	// Mode is the change of the mode, nil where it stayed.
-	Mode *ModeChange
+	Mode *ModeChange `json:"mode,omitempty"`
 	// States are the endpoints that changed state, at most mostLines; MoreStates
 	// counts the others.
-	States     []StateChange
-	MoreStates int
+	States     []StateChange `json:"states,omitempty"`
+	MoreStates int           `json:"moreStates,omitempty"`
 	// Writes counts the writes that succeeded; Added, Removed and Changed are
 	// the addresses that they were about, sorted. An address that only moved
 	// from one slice to another is in none of them.
-	Writes                  int
-	Added, Removed, Changed []netip.Addr
-	// Err is why the read, or a write, failed.
-	Err error
+	Writes  int      `json:"writes"`
+	Added   []string `json:"added"`
+	Removed []string `json:"removed"`
+	Changed []string `json:"changed"`
+	// Error is why the read, or a write, failed.
+	Error string `json:"error"`
 	// Repeats counts the cycles since the last change that said the same; they
 	// are not listed.
-	Repeats int
+	Repeats int `json:"repeats"`
 }
 
 // Inventory sums up one inventory.
 type Inventory struct {
 	// Nodes is how many nodes it lists.
-	Nodes int
+	Nodes int `json:"nodes"`
 	// Rejected is why it was rejected; empty where it was not, or is not judged yet.
-	Rejected guard.Cause
+	Rejected string `json:"rejected"`
 }
 
-// ModeChange is a mode that was left for another one. Cause and Message are those of
-// the mode that was entered. Publish has neither: there Cause is what has ended, and
+// ModeChange is a mode that was left for another one. Reason and Message are those of
+// the mode that was entered. Publish has neither: there Reason is what has ended, and
 // Message says so.
 type ModeChange struct {
-	From, To guard.Mode
-	Cause    guard.Cause
-	Message  string
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
 }
 
 // StateChange is one endpoint that entered another state, and why.
 type StateChange struct {
-	Address  netip.Addr
-	From, To inventory.State
-	Reason   inventory.Reason
+	Address string `json:"address"`
+	From    string `json:"from"`
+	To      string `json:"to"`
+	Reason  string `json:"reason"`
 }
 
 // quiet reports whether the cycle changed nothing.
@@ -73,7 +76,7 @@ func (c Cycle) quiet() bool { return c.Writes == 0 && c.Mode == nil && len(c.Sta
 // like reports whether two quiet cycles say the same.
 func (c Cycle) like(other Cycle) bool {
 	none := new(Inventory)
-	return fmt.Sprint(c.Err) == fmt.Sprint(other.Err) && *cmp.Or(c.Inventory, none) == *cmp.Or(other.Inventory, none)
+	return c.Error == other.Error && *cmp.Or(c.Inventory, none) == *cmp.Or(other.Inventory, none)
 }
 
 // Prepend returns the cycles with a new one at the front. A quiet cycle replaces
@@ -100,21 +103,25 @@ func Prepend(cycles []Cycle, c Cycle) []Cycle {
 // decidedCycle sums up what was read and what was decided; nil where nothing was read
 // and nothing changed.
 func decidedCycle(o pool.Outcome, before guard.Verdict, changes []memberChange) *Cycle {
-	c := Cycle{At: o.At}
+	c := Cycle{At: o.At, Added: spelled(nil), Removed: spelled(nil), Changed: spelled(nil)}
 	if o.Read != nil {
-		c.At, c.Took, c.Err = o.Read.At, o.Read.Took, o.Read.Err
+		c.At, c.DurationSeconds = o.Read.At, seconds(o.Read.Took)
 	}
-	if o.Read != nil && o.Read.Err == nil {
+	switch {
+	case o.Read == nil:
+	case o.Read.Err != nil:
+		c.Error = o.Read.Err.Error()
+	default:
 		c.Inventory = &Inventory{Nodes: len(o.Read.Nodes)}
 		if o.Passed {
-			c.Inventory.Rejected = o.Verdict.Memory.RejectedFor()
+			c.Inventory.Rejected = string(o.Verdict.Memory.RejectedFor())
 		}
 	}
 	if before.Mode != o.Verdict.Mode {
 		c.Mode = modeChange(before, *o.Verdict)
 	}
 	for _, m := range changes[:min(len(changes), mostLines)] {
-		c.States = append(c.States, StateChange{m.address, m.from, m.to, decisionOn(o.Verdict.Decisions, m.address).Reason})
+		c.States = append(c.States, StateChange{m.address.String(), m.from.String(), m.to.String(), string(decisionOn(o.Verdict.Decisions, m.address).Reason)})
 	}
 	c.MoreStates = len(changes) - len(c.States)
 	if o.Read == nil && c.quiet() {
@@ -125,15 +132,31 @@ func decidedCycle(o pool.Outcome, before guard.Verdict, changes []memberChange) 
 
 // cycleOf sums up what came of writes between two times.
 func cycleOf(results []writer.Result, began, ended time.Time) Cycle {
-	var all []error
+	var failed []error
 	for _, r := range results {
-		all = append(all, r.Err)
+		failed = append(failed, r.Err)
 	}
 	w := changeOf(results)
-	return Cycle{
-		At: began, Took: ended.Sub(began), Err: errors.Join(all...), Writes: len(w.slices),
-		Added: without(w.added, w.removed), Removed: without(w.removed, w.added), Changed: w.changed,
+	c := Cycle{
+		At: began, DurationSeconds: seconds(ended.Sub(began)), Writes: len(w.slices),
+		Added: spelled(without(w.added, w.removed)), Removed: spelled(without(w.removed, w.added)), Changed: spelled(w.changed),
 	}
+	if err := errors.Join(failed...); err != nil {
+		c.Error = err.Error()
+	}
+	return c
+}
+
+// seconds is how long something took, to the microsecond.
+func seconds(d time.Duration) float64 { return d.Truncate(time.Microsecond).Seconds() }
+
+// spelled spells addresses.
+func spelled(addrs []netip.Addr) []string {
+	all := make([]string, len(addrs))
+	for i, addr := range addrs {
+		all[i] = addr.String()
+	}
+	return all
 }
 
 // without returns a sorted list without what another has.

@@ -79,7 +79,7 @@ func (h *chronicle) spelled() []string {
 			words = append(words, fmt.Sprintf("%d nodes %s", c.Inventory.Nodes, c.Inventory.Rejected))
 		}
 		if c.Mode != nil {
-			words = append(words, fmt.Sprintf("%s -> %s %s", c.Mode.From, c.Mode.To, c.Mode.Cause))
+			words = append(words, fmt.Sprintf("%s -> %s %s", c.Mode.From, c.Mode.To, c.Mode.Reason))
 		}
 		for _, s := range c.States {
 			words = append(words, fmt.Sprintf("%s %s -> %s %s", s.Address, s.From, s.To, s.Reason))
@@ -111,6 +111,18 @@ func TestContract185TheHistoryTellsWhatWasRejectedAndHowModeAndStatesChanged(t *
 	}
 	if diff := cmp.Diff(want, h.spelled()); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
+	}
+}
+
+// TestACycleListsNothingAsAnEmptyList: readers of JSON are promised lists.
+func TestACycleListsNothingAsAnEmptyList(t *testing.T) {
+	t.Parallel()
+	h := newChronicle()
+	h.reads(2)
+	for _, c := range append(h.cycles, explain.CycleOf(nil, h.at, h.at)) {
+		if c.Added == nil || c.Removed == nil || c.Changed == nil {
+			t.Errorf("got a list that is nil: %+v", c)
+		}
 	}
 }
 

@@ -212,7 +212,7 @@ func (s *Story) decided(before, after guard.Verdict, changes []memberChange) {
 		}
 		s.announce(modeNotices(before, after)...)
 		m := modeChange(before, after)
-		s.say(level, "mode changed", "from", m.From.String(), "to", m.To.String(), "reason", string(m.Cause), "message", m.Message)
+		s.say(level, "mode changed", "from", m.From, "to", m.To, "reason", m.Reason, "message", m.Message)
 	}
 	for i, c := range changes {
 		if i == mostLines {
@@ -226,10 +226,11 @@ func (s *Story) decided(before, after guard.Verdict, changes []memberChange) {
 
 // modeChange describes a change of the mode.
 func modeChange(before, after guard.Verdict) *ModeChange {
+	m := &ModeChange{before.Mode.String(), after.Mode.String(), string(after.Cause), after.Message}
 	if after.Mode == guard.Publish {
-		return &ModeChange{before.Mode, after.Mode, before.Cause, "over: " + resumed(before.Mode)}
+		m.Reason, m.Message = string(before.Cause), "over: "+resumed(before.Mode)
 	}
-	return &ModeChange{before.Mode, after.Mode, after.Cause, after.Message}
+	return m
 }
 
 // decisionOn returns the decision about an address from a list sorted by address.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
@@ -235,13 +236,13 @@ func TestContract185TheHistorySaysWhatWasRejectedAndHowModeAndStatesChanged(t *t
 	t.Parallel()
 	w := newWorld(t)
 	w.set(func() {
-		var states []report.StateChange
+		var states []explain.StateChange
 		for i := range 9 {
-			states = append(states, report.StateChange{Address: fmt.Sprint("10.0.1.", i), From: "ready", To: "down", Reason: "ProbeRefused"})
+			states = append(states, explain.StateChange{Address: fmt.Sprint("10.0.1.", i), From: "ready", To: "down", Reason: "ProbeRefused"})
 		}
 		w.doc.Cycles = []report.Cycle{
-			{Inventory: &report.Inventory{Nodes: 3}, Repeats: 6},
-			{Inventory: &report.Inventory{Rejected: "NoNodes"}, Mode: &report.ModeChange{From: "Publish", To: "Hold", Reason: "NoNodes", Message: "the source lists no node"}},
+			{Inventory: &explain.Inventory{Nodes: 3}, Repeats: 6},
+			{Inventory: &explain.Inventory{Rejected: "NoNodes"}, Mode: &explain.ModeChange{From: "Publish", To: "Hold", Reason: "NoNodes", Message: "the source lists no node"}},
 			{States: states, MoreStates: 2},
 		}
 	})
@@ -260,7 +261,7 @@ func TestHostileNamesAreTextAndNothingElse(t *testing.T) {
 		w.doc.Summary, w.doc.Mode, w.doc.Reason, w.doc.Message = nasty[0], "Hold", nasty[1], nasty[3]
 		w.doc.Source.LastError, w.doc.Source.Warnings, w.doc.Store.SlicesOfOthers = nasty[1], nasty, nasty
 		w.doc.Service.Slices, w.doc.Program.Version = nasty, nasty[0]
-		w.doc.Cycles = []report.Cycle{{Error: nasty[0]}, {Mode: &report.ModeChange{From: "Hold", To: "Publish", Reason: nasty[1], Message: nasty[3]}, States: []report.StateChange{{Address: nasty[0], Reason: nasty[7]}}}}
+		w.doc.Cycles = []report.Cycle{{Error: nasty[0]}, {Mode: &explain.ModeChange{From: "Hold", To: "Publish", Reason: nasty[1], Message: nasty[3]}, States: []explain.StateChange{{Address: nasty[0], Reason: nasty[7]}}}}
 	})
 	page := w.page("?q=%22%3E%3Cscript%3E").body + w.page("").body
 	for _, never := range []string{"<script", "<img", "<svg", "</style", "\u202e", "\x00", "\u200b", " onerror=x()>\n", "</textarea"} {

@@ -14,6 +14,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/page"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 )
@@ -174,6 +175,6 @@ func threeNodes() report.Document {
 				Decisions:   []report.Decision{{Stage: "filter", Message: "10.0.0.2 is inside"}, {Stage: "health", Reason: "ProbeRefused", Message: "connection refused"}}},
 			{Name: "control", State: "absent", Reason: "NotWorker", Message: "the node is no worker"},
 		},
-		Cycles: []report.Cycle{{At: now.Add(-12 * time.Second), DurationSeconds: 0.25, Inventory: &report.Inventory{Nodes: 3}}},
+		Cycles: []report.Cycle{{At: now.Add(-12 * time.Second), DurationSeconds: 0.25, Inventory: &explain.Inventory{Nodes: 3}}},
 	}
 }

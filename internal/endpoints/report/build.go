@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"net/netip"
 	"slices"
 	"time"
 
@@ -116,15 +115,6 @@ func words(err error) string {
 	return err.Error()
 }
 
-// addresses spells addresses.
-func addresses(addrs []netip.Addr) []string {
-	all := make([]string, len(addrs))
-	for i, addr := range addrs {
-		all[i] = addr.String()
-	}
-	return all
-}
-
 func targetOf(t publish.Target, state publish.State) Service {
 	target := Service{Namespace: t.Namespace, Name: t.Service, Spelling: t.Names.Spelling, Slices: make([]string, 0, len(state.Slices))}
 	for _, s := range state.Slices {
@@ -181,24 +171,6 @@ func stagesOf(f Facts) Stages {
 		}
 	}
 	return stages
-}
-
-func cycleOf(c explain.Cycle) Cycle {
-	cycle := Cycle{
-		At: stamp(c.At), DurationSeconds: seconds(c.Took), Writes: c.Writes, Repeats: c.Repeats, Error: words(c.Err),
-		Added: addresses(c.Added), Removed: addresses(c.Removed), Changed: addresses(c.Changed),
-		MoreStates: c.MoreStates,
-	}
-	if c.Inventory != nil {
-		cycle.Inventory = &Inventory{Nodes: c.Inventory.Nodes, Rejected: string(c.Inventory.Rejected)}
-	}
-	if c.Mode != nil {
-		cycle.Mode = &ModeChange{From: c.Mode.From.String(), To: c.Mode.To.String(), Reason: string(c.Mode.Cause), Message: c.Mode.Message}
-	}
-	for _, s := range c.States {
-		cycle.States = append(cycle.States, StateChange{Address: s.Address.String(), From: s.From.String(), To: s.To.String(), Reason: string(s.Reason)})
-	}
-	return cycle
 }
 
 // Answer is something that one replica makes and another hands on.

@@ -297,48 +297,4 @@ type Decision struct {
 }
 
 // Cycle is one read, one decision that changed something, or one change of the slices.
-type Cycle struct {
-	At              time.Time `json:"at,omitzero"`
-	DurationSeconds float64   `json:"durationSeconds"`
-	// Inventory is what was read, if something was.
-	Inventory *Inventory `json:"inventory,omitempty"`
-	// Mode is the change of the mode, if it changed.
-	Mode *ModeChange `json:"mode,omitempty"`
-	// States are endpoints that changed state; MoreStates counts those that are left
-	// out.
-	States     []StateChange `json:"states,omitempty"`
-	MoreStates int           `json:"moreStates,omitempty"`
-	Writes     int           `json:"writes"`
-	Added      []string      `json:"added"`
-	Removed    []string      `json:"removed"`
-	Changed    []string      `json:"changed"`
-	Error      string        `json:"error"`
-	// Repeats counts the cycles since the last change that said the same; they
-	// are left out.
-	Repeats int `json:"repeats"`
-}
-
-// Inventory sums up one inventory.
-type Inventory struct {
-	// Nodes is how many nodes it lists.
-	Nodes int `json:"nodes"`
-	// Rejected is why it was rejected; empty where it was not.
-	Rejected string `json:"rejected"`
-}
-
-// ModeChange is a mode that was left for another one. After a change to Publish the
-// reason is that of the mode that ended.
-type ModeChange struct {
-	From    string `json:"from"`
-	To      string `json:"to"`
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
-}
-
-// StateChange is one endpoint that entered another state, and why.
-type StateChange struct {
-	Address string `json:"address"`
-	From    string `json:"from"`
-	To      string `json:"to"`
-	Reason  string `json:"reason"`
-}
+type Cycle = explain.Cycle

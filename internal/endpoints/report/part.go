@@ -119,7 +119,8 @@ func (p *part) document(withNodes bool) (*Document, nodeCount) {
 	if withNodes {
 		d.Nodes = nodesOf(p.facts.Status)
 		for _, cycle := range p.facts.Status.Cycles {
-			d.Cycles = append(d.Cycles, cycleOf(cycle))
+			cycle.At = stamp(cycle.At)
+			d.Cycles = append(d.Cycles, cycle)
 		}
 		d.newest()
 	}

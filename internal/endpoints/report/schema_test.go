@@ -113,10 +113,15 @@ func TestEveryDocumentFitsTheSchema(t *testing.T) {
 			w.state.Beside = []publish.Beside{{Name: "web-abcde", Message: "is mirrored"}}
 			status := *w.assess(t)
 			status.Source.Next, status.Source.LastErr, status.Store.LastWrite = time.Now(), errors.New("boom"), time.Now()
-			status.Cycles = []explain.Cycle{{At: time.Now(), Took: time.Second, Writes: 1, Added: []netip.Addr{ip(1)}}, {Err: errors.New("boom"), Repeats: 7}, {
-				Inventory: &explain.Inventory{Rejected: guard.NoNodes}, Mode: &explain.ModeChange{To: guard.Hold, Cause: guard.NoNodes, Message: "no node"},
-				States: []explain.StateChange{{Address: ip(1), To: inventory.StateDown, Reason: inventory.ProbeRefused}}, MoreStates: 2,
-			}}
+			none := []string{}
+			status.Cycles = []explain.Cycle{
+				{At: time.Now(), DurationSeconds: 1, Writes: 1, Added: []string{"10.0.0.1"}, Removed: none, Changed: none},
+				{Error: "boom", Repeats: 7, Added: none, Removed: none, Changed: none}, {
+					Inventory: &explain.Inventory{Rejected: "NoNodes"}, Mode: &explain.ModeChange{From: "Publish", To: "Hold", Reason: "NoNodes", Message: "no node"},
+					States: []explain.StateChange{{Address: "10.0.0.1", From: "ready", To: "down", Reason: "ProbeRefused"}}, MoreStates: 2,
+					Added: none, Removed: none, Changed: none,
+				},
+			}
 			f := facts(&status)
 			f.Warnings = []string{"odd"}
 			return report.Build(f)

@@ -24,9 +24,12 @@ func (d *Document) spell(names naming.Names) {
 		d.Nodes[i].spell(names)
 	}
 	for i := range d.Cycles {
-		d.Cycles[i].Error = names.Of(d.Cycles[i].Error)
-		if mode := d.Cycles[i].Mode; mode != nil {
+		c := &d.Cycles[i]
+		c.Error = names.Of(c.Error)
+		if c.Mode != nil {
+			mode := *c.Mode
 			mode.Message = names.Of(mode.Message)
+			c.Mode = &mode
 		}
 	}
 }
