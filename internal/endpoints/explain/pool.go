@@ -26,19 +26,9 @@ type Pool struct {
 	// Accepted counts the endpoints that rejected inventories took away.
 	Accepted uint64
 
-	began   bool
-	verdict *guard.Verdict
-	source  pool.Sourced
-	// filtered are the filter's newest decisions; ineligible are those of them
-	// about what is not eligible, sorted by name.
-	filtered, ineligible []inventory.Decision
-	register             register
-	overruns             uint64
-	panics, refused      int
-	placement            NoticeReason
-	everyNode            bool
-	// elsewhere says that endpoints stayed because another replica reaches them.
-	elsewhere bool
+	// last is the newest outcome.
+	last     pool.Outcome
+	register register
 	// warnedAt is when overruns were last logged.
 	warnedAt time.Time
 }
@@ -53,79 +43,70 @@ func (p Pool) Findings() []Finding { return p.register.all() }
 // Tell returns what an outcome is worth telling, and the memory for the next one.
 func (p Pool) Tell(o pool.Outcome) (Pool, Story) {
 	var s Story
+	before := p.last
 	if o.Recovered != nil {
 		s.recovered(*o.Recovered)
-		p.verdict = o.Verdict
+		before.Verdict = o.Verdict
 	}
-	p.tellOverruns(o, &s)
-	p.tellTrouble(o, &s)
-	p.tellPlacement(o, &s)
-	p.tellElsewhere(o.Verdict, &s)
+	p.last = o
+	p.tellOverruns(before, o, &s)
+	s.trouble(before, o)
+	s.placement(before, o)
+	s.elsewhere(before.Verdict.Elsewhere > 0, o.Verdict)
 	if o.Beat {
 		return p, s
 	}
 	if o.Read != nil {
-		s.read(p.source, *o.Read)
+		s.read(before.Source, *o.Read)
 	}
 	if o.Read != nil && o.Read.Err == nil {
-		ineligible := ByName(notEligible(o.Source.Decisions))
-		s.eligible(p.ineligible, ineligible, o.Source.Nodes)
-		p.filtered, p.ineligible = o.Source.Decisions, ineligible
+		s.eligible(notEligible(before.Source.Decisions), notEligible(o.Source.Decisions), o.Source.Nodes)
 	}
-	changes := compareMembers(p.verdict.Members, o.Verdict.Members)
-	s.decided(*p.verdict, *o.Verdict, changes)
-	s.Cycle = decidedCycle(o, *p.verdict, changes)
+	changes := compareMembers(before.Verdict.Members, o.Verdict.Members)
+	s.decided(*before.Verdict, *o.Verdict, changes)
+	s.Cycle = decidedCycle(o, *before.Verdict, changes)
 	if o.Passed {
-		s.removal(*p.verdict, *o.Verdict)
-		s.unchecked(*p.verdict, *o.Verdict)
+		s.removal(*before.Verdict, *o.Verdict)
+		s.unchecked(*before.Verdict, *o.Verdict)
 		p.Accepted += uint64(len(o.Verdict.Accepted))
 	}
 	for _, c := range changes {
 		p.Moves[c.to]++
 	}
-	if p.verdict.Mode != o.Verdict.Mode || !p.began {
+	if before.Verdict.Mode != o.Verdict.Mode || !before.Decided {
 		p.ModeSince = o.At
 	}
-	p.register = p.register.update(p.filtered, o.Verdict, changes, o.Judged, o.At)
+	p.register = p.register.update(o.Source.Decisions, o.Verdict, changes, o.Judged, o.At)
 	if p.Thorough {
 		s.found(p.register.newest, o.At)
 	}
-	p.began, p.verdict, p.source = o.Decided, o.Verdict, o.Source
 	return p, s
 }
 
 // tellOverruns says that rounds of checks take too long, at most once a minute.
-func (p *Pool) tellOverruns(o pool.Outcome, s *Story) {
-	if o.Overruns == p.overruns {
-		return
-	}
-	p.overruns = o.Overruns
-	if !p.warnedAt.IsZero() && o.At.Sub(p.warnedAt) < time.Minute {
+func (p *Pool) tellOverruns(before, o pool.Outcome, s *Story) {
+	if o.Overruns == before.Overruns || !p.warnedAt.IsZero() && o.At.Sub(p.warnedAt) < time.Minute {
 		return
 	}
 	p.warnedAt = o.At
 	s.say(Warn, "a round of health checks took longer than HEALTH_CHECK_INTERVAL: raise it or HEALTH_CHECK_CONCURRENCY, or lower HEALTH_CHECK_TIMEOUT", "overruns", o.Overruns)
 }
 
-// tellTrouble says when no decision can be made, or not everything be checked, and
+// trouble says when no decision can be made, or not everything be checked, and
 // when that is over.
-func (p *Pool) tellTrouble(o pool.Outcome, s *Story) {
+func (s *Story) trouble(before, o pool.Outcome) {
 	switch t := o.Trouble; {
-	case t != nil && t.Failures != p.panics:
-		p.panics = t.Failures
+	case t != nil && (before.Trouble == nil || t.Failures != before.Trouble.Failures):
 		s.say(Error, "deciding panicked: endpoints stay as they are published; this is a mistake of the program, please report it", "panic", t.Panic, "failures", t.Failures, "retry_at", t.Retry.UTC().Format(time.TimeOnly), "stack", t.Stack)
-	case t == nil && p.panics > 0:
-		p.panics = 0
+	case t == nil && before.Trouble != nil:
 		s.say(Info, "decisions are made again")
 	}
-	if o.Refused != p.refused && (o.Refused == 0 || p.refused == 0) {
-		if o.Refused > 0 {
-			s.say(Warn, "there are as many health checks as there may be: some endpoints are not checked; use fewer different checks", "endpoints", o.Refused)
-		} else {
-			s.say(Info, "all endpoints are checked again")
-		}
+	switch {
+	case o.Refused > 0 && before.Refused == 0:
+		s.say(Warn, "there are as many health checks as there may be: some endpoints are not checked; use fewer different checks", "endpoints", o.Refused)
+	case o.Refused == 0 && before.Refused > 0:
+		s.say(Info, "all endpoints are checked again")
 	}
-	p.refused = o.Refused
 }
 
 // recovered says what the program starts from.
@@ -180,7 +161,7 @@ func (s *Story) eligible(was, is []inventory.Decision, nodes int) {
 	s.say(Info, "some nodes are not eligible", append(args, "node", is[0].Node.Name, "message", is[0].Text())...)
 }
 
-// notEligible returns the decisions about what is not eligible.
+// notEligible returns the decisions about what is not eligible, sorted by name.
 func notEligible(decisions []inventory.Decision) []inventory.Decision {
 	var ineligible []inventory.Decision
 	for _, d := range decisions {
@@ -188,7 +169,7 @@ func notEligible(decisions []inventory.Decision) []inventory.Decision {
 			ineligible = append(ineligible, d)
 		}
 	}
-	return ineligible
+	return ByName(ineligible)
 }
 
 // snake spells a reason as a log key.
@@ -336,40 +317,32 @@ func Placement(o *pool.Outcome) guard.Placement {
 	return told
 }
 
-// tellPlacement says when something is wrong with what is known of the remote Service, and when
+// placement says when something is wrong with what is known of the remote Service, and when
 // that is over.
-func (p *Pool) tellPlacement(o pool.Outcome, s *Story) {
-	if o.Placed.EveryNode && !p.everyNode {
+func (s *Story) placement(before, o pool.Outcome) {
+	if o.Placed.EveryNode && !before.Placed.EveryNode {
 		s.say(Info, "the remote Service forwards from every node, so the nodes of its Pods make no difference")
 	}
-	p.everyNode = o.Placed.EveryNode
-	told := Placement(&o)
-	reason := NoticeReason(told.Reason)
-	if reason == p.placement {
-		return
-	}
-	p.placement = reason
-	if reason == "" {
+	switch told := Placement(&o); {
+	case told.Reason == Placement(&before).Reason:
+	case told.Reason == "":
 		s.announce(Notice{Reason: PlacementRecovered, Note: "the remote Service decides again which endpoints join and leave"})
 		s.say(Info, "the placement of the remote Service counts again", "nodes", told.Named)
-		return
+	default:
+		s.announce(Notice{Reason: NoticeReason(told.Reason), Note: told.Message})
+		s.say(Warn, "something is wrong with the placement of the remote Service", "reason", string(told.Reason), "message", told.Message)
 	}
-	s.announce(Notice{Reason: reason, Note: told.Message})
-	s.say(Warn, "something is wrong with the placement of the remote Service", "reason", string(reason), "message", told.Message)
 }
 
-// tellElsewhere says when endpoints begin to stay because another replica reaches them, and when
+// elsewhere says when endpoints begin to stay because another replica reaches them, and when
 // that is over.
-func (p *Pool) tellElsewhere(v *guard.Verdict, s *Story) {
-	switch {
-	case (v.Elsewhere > 0) == p.elsewhere:
-		return
-	case p.elsewhere:
+func (s *Story) elsewhere(before bool, v *guard.Verdict) {
+	switch now := v.Elsewhere > 0; {
+	case before && !now:
 		s.say(Info, "replicas agree again about which endpoints can be reached")
-	default:
+	case now && !before:
 		s.announce(Notice{Reason: ReplicasDisagree, Note: fmt.Sprintf(
 			"%d endpoints do not answer the leader, but replica %s connects to them: they stay published", v.Elsewhere, v.Replica)})
 		s.say(Warn, "another replica connects to endpoints that do not answer here: they stay published", "endpoints", v.Elsewhere, "replica", v.Replica)
 	}
-	p.elsewhere = v.Elsewhere > 0
 }
