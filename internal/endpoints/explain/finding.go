@@ -45,15 +45,18 @@ func Findings(before []Finding, filtered []inventory.Decision, verdict guard.Ver
 		before: before, members: verdict.Members, judged: judged, now: now,
 		all: make([]Finding, 0, max(len(filtered), len(verdict.Decisions))),
 	}
-	decided := named(filtered, verdict.Decisions)
-	for memories := before; len(filtered) > 0 || len(decided) > 0 || len(memories) > 0; {
-		subject := firstSubject(filtered, decided, memories)
-		var t topic
-		t.filtered, filtered = cut(filtered, subject, ofDecision)
-		t.decided, decided = cut(decided, subject, ofDecision)
-		t.before, memories = cut(memories, subject, ofFinding)
-		s.add(t)
+	for decided := named(filtered, verdict.Decisions); len(filtered) > 0 || len(decided) > 0; {
+		first := decided
+		if len(decided) == 0 || len(filtered) > 0 && inventory.CompareDecisions(filtered[0], decided[0]) < 0 {
+			first = filtered
+		}
+		subject := subjectOf(first[0])
+		var listed, judged []inventory.Decision
+		listed, filtered = cut(filtered, subject)
+		judged, decided = cut(decided, subject)
+		s.add(listed, judged)
 	}
+	s.carry(s.all)
 	if gone := s.remembered(); len(gone) > 0 {
 		s.all = append(s.all, gone...)
 		slices.SortFunc(s.all, comparePlace)
@@ -61,92 +64,83 @@ func Findings(before []Finding, filtered []inventory.Decision, verdict guard.Ver
 	return s.all
 }
 
-// topic is all that was said of one subject, each list sorted by address.
-type topic struct {
-	filtered, decided []inventory.Decision
-	before            []Finding
-}
-
 // summary gathers findings.
 type summary struct {
 	before      []Finding
 	members     []inventory.Member
 	judged, now time.Time
-	// all is of what is there, departed of what is not.
+	// all is of what is there, departed of what is not, both sorted by node.
 	all, departed []Finding
 }
 
-// add adds what holds of a topic.
-func (s *summary) add(t topic) {
+// add adds what holds of one subject, of which the filter and the guard said this.
+func (s *summary) add(filtered, decided []inventory.Decision) {
 	start := len(s.all)
-	for _, d := range t.decided {
+	for _, d := range decided {
 		if d.Reason != "" && d.Reason != inventory.Gone {
 			s.all = append(s.all, Finding{Decision: d, State: inventory.StateOf(s.members, d.Address), Since: s.now})
 		}
 	}
-	for _, d := range t.filtered {
-		if d.Reason == "" && !about(t.decided, d.Address) {
+	for _, d := range filtered {
+		if d.Reason == "" && !about(decided, d.Address) {
 			d.Stage, d.Reason, d.Message = inventory.StageGuard, inventory.ProbePending, undecided
 			s.all = append(s.all, Finding{Decision: d, Since: s.now})
 		}
 	}
+	slices.SortFunc(s.all[start:], comparePlace)
 	if len(s.all) == start {
-		s.addUnpublished(t)
+		s.addUnpublished(filtered, decided)
 	}
 	if len(s.all) == start {
-		s.addGone(t)
-		return
+		s.addGone(decided)
 	}
-	if len(s.all) > start+1 {
-		slices.SortFunc(s.all[start:], comparePlace)
-	}
-	s.carry(s.all[start:], t.before)
 }
 
 // addUnpublished adds why a node of the inventory has nothing published.
-func (s *summary) addUnpublished(t topic) {
+func (s *summary) addUnpublished(filtered, decided []inventory.Decision) {
 	start := len(s.all)
-	for _, d := range t.decided {
-		if d.Reason == inventory.Gone && about(t.filtered, d.Address) {
+	for _, d := range decided {
+		if d.Reason == inventory.Gone && about(filtered, d.Address) {
 			s.all = append(s.all, Finding{Decision: d, Since: s.now})
 		}
 	}
-	i := slices.IndexFunc(t.filtered, func(d inventory.Decision) bool { return d.Reason != "" })
+	i := slices.IndexFunc(filtered, func(d inventory.Decision) bool { return d.Reason != "" })
 	if i >= 0 && len(s.all) == start {
-		s.all = append(s.all, Finding{Decision: t.filtered[i], Since: s.now})
+		s.all = append(s.all, Finding{Decision: filtered[i], Since: s.now})
 	}
 }
 
 // addGone adds what is in no inventory and no slice any more. A verdict that is
 // shown again brings back nothing that was forgotten since.
-func (s *summary) addGone(t topic) {
-	start := len(s.departed)
-	for _, d := range t.decided {
-		if _, shown := find(t.before, d.Node, d.Address); d.Reason == inventory.Gone && (shown || s.judged.Equal(s.now)) {
+func (s *summary) addGone(decided []inventory.Decision) {
+	for _, d := range decided {
+		if _, shown := find(s.before, d.Node, d.Address); d.Reason == inventory.Gone && (shown || s.judged.Equal(s.now)) {
 			s.departed = append(s.departed, Finding{Decision: d, Since: s.now})
 		}
 	}
-	for _, f := range t.before {
-		if f.Reason == inventory.Gone && !about(t.decided, f.Address) {
-			s.departed = append(s.departed, f)
-		}
-	}
-	s.carry(s.departed[start:], t.before)
 }
 
 // remembered returns the newest of what is gone, without what is there
 // again under a name that was not known, or with an id that was not.
 func (s *summary) remembered() []Finding {
-	back := make(map[netip.Addr]bool)
-	if len(s.departed) > 0 {
-		for _, f := range s.all {
-			back[f.Address] = true
+	gone := s.departed
+	for _, f := range s.before {
+		if _, again := find(s.departed, f.Node, f.Address); f.Reason == inventory.Gone && !again {
+			gone = append(gone, f)
 		}
 	}
-	gone := slices.DeleteFunc(s.departed, func(f Finding) bool {
-		known := f.Node.Known()
+	if len(gone) == 0 {
+		return nil
+	}
+	s.carry(gone)
+	back := make(map[netip.Addr]bool)
+	for _, f := range s.all {
+		back[f.Address] = true
+	}
+	gone = slices.DeleteFunc(gone, func(f Finding) bool {
 		from, to := placesOf(s.all, f.Node.Name)
-		return s.now.Sub(f.Since) >= Remembered || !known && back[f.Address] || known && f.Node.ID == "" && from < to
+		named := slices.ContainsFunc(s.all[from:to], func(there Finding) bool { return f.Node.ID == "" || f.Node.ID == there.Node.ID })
+		return s.now.Sub(f.Since) >= Remembered || f.Node.Known() && named || !f.Node.Known() && back[f.Address]
 	})
 	slices.SortStableFunc(gone, func(a, b Finding) int { return b.Since.Compare(a.Since) })
 	return gone[:min(len(gone), MaxGone)]
@@ -154,17 +148,17 @@ func (s *summary) remembered() []Finding {
 
 // carry keeps Since of findings that are as they were before, also of a node whose
 // name or id was not known then.
-func (s *summary) carry(after, before []Finding) {
+func (s *summary) carry(after []Finding) {
 	for i := range after {
 		f := &after[i]
-		was, ok := find(before, f.Node, f.Address)
-		for _, node := range []inventory.Identity{{Name: f.Node.Name}, {}} {
-			if !ok && f.Address.IsValid() {
-				was, ok = find(s.before, node, f.Address)
+		for _, node := range []inventory.Identity{f.Node, {Name: f.Node.Name}, {}} {
+			was, ok := find(s.before, node, f.Address)
+			if ok && was.State == f.State && was.Reason == f.Reason {
+				f.Since = was.Since
 			}
-		}
-		if ok && was.State == f.State && was.Reason == f.Reason {
-			f.Since = was.Since
+			if ok {
+				break
+			}
 		}
 	}
 }

@@ -15,46 +15,19 @@ type subject struct {
 	address netip.Addr
 }
 
-// ofDecision returns what a decision is about.
-func ofDecision(d inventory.Decision) subject {
+// subjectOf returns what a decision is about.
+func subjectOf(d inventory.Decision) subject {
 	if d.Node.Known() {
 		return subject{node: d.Node}
 	}
 	return subject{address: d.Address}
 }
 
-// ofFinding returns what a finding is about.
-func ofFinding(f Finding) subject { return ofDecision(f.Decision) }
-
-// compare orders subjects as CompareDecisions orders what is about them.
-func (s subject) compare(other subject) int {
-	return cmp.Or(
-		cmp.Compare(s.node.Name, other.node.Name),
-		cmp.Compare(s.node.ID, other.node.ID),
-		s.address.Compare(other.address),
-	)
-}
-
-// firstSubject returns the first subject of sorted lists that are not all empty.
-func firstSubject(filtered, decided []inventory.Decision, before []Finding) subject {
-	all := make([]subject, 0, 3)
-	if len(filtered) > 0 {
-		all = append(all, ofDecision(filtered[0]))
-	}
-	if len(decided) > 0 {
-		all = append(all, ofDecision(decided[0]))
-	}
-	if len(before) > 0 {
-		all = append(all, ofFinding(before[0]))
-	}
-	return slices.MinFunc(all, subject.compare)
-}
-
 // cut splits a sorted list into what is about the subject, which is not after
 // its first element's, and the rest.
-func cut[E any](list []E, s subject, of func(E) subject) (its, rest []E) {
+func cut(list []inventory.Decision, s subject) (its, rest []inventory.Decision) {
 	end := 0
-	for end < len(list) && of(list[end]) == s {
+	for end < len(list) && subjectOf(list[end]) == s {
 		end++
 	}
 	return list[:end], list[end:]
