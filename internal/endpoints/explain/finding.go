@@ -50,7 +50,7 @@ func Findings(before []Finding, filtered []inventory.Decision, verdict guard.Ver
 		if len(decided) == 0 || len(filtered) > 0 && inventory.CompareDecisions(filtered[0], decided[0]) < 0 {
 			first = filtered
 		}
-		subject := subjectOf(first[0])
+		subject := SubjectOf(first[0])
 		var listed, judged []inventory.Decision
 		listed, filtered = cut(filtered, subject)
 		judged, decided = cut(decided, subject)

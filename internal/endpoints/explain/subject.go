@@ -8,26 +8,26 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
-// subject is what a finding is about: a node with all its addresses or, of a
+// Subject is what a finding is about: a node with all its addresses or, of a
 // member whose node no inventory has named yet, one address.
-type subject struct {
+type Subject struct {
 	node    inventory.Identity
 	address netip.Addr
 }
 
-// subjectOf returns what a decision is about.
-func subjectOf(d inventory.Decision) subject {
+// SubjectOf returns what a decision is about.
+func SubjectOf(d inventory.Decision) Subject {
 	if d.Node.Known() {
-		return subject{node: d.Node}
+		return Subject{node: d.Node}
 	}
-	return subject{address: d.Address}
+	return Subject{address: d.Address}
 }
 
 // cut splits a sorted list into what is about the subject, which is not after
 // its first element's, and the rest.
-func cut(list []inventory.Decision, s subject) (its, rest []inventory.Decision) {
+func cut(list []inventory.Decision, s Subject) (its, rest []inventory.Decision) {
 	end := 0
-	for end < len(list) && subjectOf(list[end]) == s {
+	for end < len(list) && SubjectOf(list[end]) == s {
 		end++
 	}
 	return list[:end], list[end:]

@@ -9,8 +9,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
-// nodesOf makes the entries of the nodes. Findings and trail are both sorted by
-// node first, so one walk along both joins them.
+// nodesOf makes the entries of the nodes.
 func nodesOf(s *Status) []Node {
 	nodes := make([]Node, 0, len(s.Findings))
 	zones := make(map[netip.Addr]string)
@@ -19,15 +18,17 @@ func nodesOf(s *Status) []Node {
 			zones[m.Address] = m.Zone
 		}
 	}
-	trail := explain.Trail(s.Source.Decisions, s.Verdict.Decisions, s.Health)
+	said := make(map[explain.Subject][]inventory.Decision)
+	for _, d := range explain.Trail(s.Source.Decisions, s.Verdict.Decisions, s.Health) {
+		of := explain.SubjectOf(d)
+		said[of] = append(said[of], d)
+	}
 	for found := s.Findings; len(found) > 0; {
-		end := 1
-		for end < len(found) && sameSubject(found[end].Decision, found[0].Decision) {
+		subject, end := explain.SubjectOf(found[0].Decision), 1
+		for end < len(found) && explain.SubjectOf(found[end].Decision) == subject {
 			end++
 		}
-		var said []inventory.Decision
-		said, trail = about(found[0].Decision, trail)
-		own, others := deal(said, found[:end])
+		own, others := deal(said[subject], found[:end])
 		for i, f := range found[:end] {
 			if i == mostOthers {
 				others = nil
@@ -39,29 +40,6 @@ func nodesOf(s *Status) []Node {
 		found = found[end:]
 	}
 	return nodes
-}
-
-// sameSubject reports whether two decisions are about one node or, where no
-// inventory has named it, about one address.
-func sameSubject(a, b inventory.Decision) bool {
-	return a.Node == b.Node && (a.Node.Known() || a.Address == b.Address)
-}
-
-// about returns what the trail says of the subject of a decision, and the rest of
-// the trail after it.
-func about(subject inventory.Decision, trail []inventory.Decision) (said, rest []inventory.Decision) {
-	first := inventory.Decision{Node: subject.Node}
-	if !subject.Node.Known() {
-		first.Address = subject.Address
-	}
-	for len(trail) > 0 && !sameSubject(trail[0], subject) && inventory.CompareDecisions(trail[0], first) < 0 {
-		trail = trail[1:]
-	}
-	end := 0
-	for end < len(trail) && sameSubject(trail[end], subject) {
-		end++
-	}
-	return trail[:end], trail[end:]
 }
 
 // deal gives each entry of a node what was said of its address, and returns the

@@ -12,6 +12,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 )
 
 // poolObject is what a pool says of itself.
@@ -24,7 +25,7 @@ func (s *survey) poolObject(e *documents.Entry) ObjectStatus {
 	missing := new(controller.MissingCredentials)
 	switch {
 	case refused:
-	case p != nil && errors.As(p.readErr(), &missing):
+	case p != nil && errors.As(p.newest().LastErr, &missing):
 		c.add(v1alpha1.ConditionAccepted, metav1.ConditionFalse, v1alpha1.ReasonCredentialsMissing, "spec.credentials=%s lacks a file that the source needs: the log of the controller says which; it is used as soon as it is there", p.document.Spec.Credentials)
 	case p != nil && p.Problem != "":
 		c.add(v1alpha1.ConditionAccepted, metav1.ConditionFalse, v1alpha1.ReasonInvalid, "the pool cannot be used as the document says: %s. What ran before goes on", p.Problem)
@@ -38,8 +39,8 @@ func (s *survey) poolObject(e *documents.Entry) ObjectStatus {
 	if p != nil && e.Reason != v1alpha1.ReasonShadowed {
 		status.Source = sourceKind(p.document)
 		status.Services = int32(p.targets)
-		out.Early = s.sourceReady(&c, status, p)
-		s.poolHeld(&c, p)
+		out.Early = c.sourceReady(status, p)
+		c.poolHeld(p)
 	}
 	status.Conditions = c.all
 	return out
@@ -47,7 +48,7 @@ func (s *survey) poolObject(e *documents.Entry) ObjectStatus {
 
 // sourceReady says how reading goes, and reports whether that is not known yet. Why a
 // source cannot be read is for those who have its credentials, and they have the log.
-func (s *survey) sourceReady(c *objectConditions, status *v1alpha1.EndpointPoolStatus, p *surveyedPool) (early bool) {
+func (c *objectConditions) sourceReady(status *v1alpha1.EndpointPoolStatus, p *surveyedPool) (early bool) {
 	const kind = v1alpha1.ConditionSourceReady
 	newest := p.newest()
 	switch {
@@ -57,12 +58,12 @@ func (s *survey) sourceReady(c *objectConditions, status *v1alpha1.EndpointPoolS
 	case len(p.groups) == 0:
 		c.add(kind, metav1.ConditionUnknown, v1alpha1.ReasonNotRead, "no Service uses the pool, so its source is not read")
 		return false
-	case newest == nil || newest.Source.LastAttempt.IsZero():
+	case newest.LastAttempt.IsZero():
 		c.add(kind, metav1.ConditionUnknown, v1alpha1.ReasonNotRead, "the source was not read yet")
 		return true
 	}
-	status.Nodes = int32(newest.Source.Nodes)
-	err := newest.Source.LastErr
+	status.Nodes = int32(newest.Nodes)
+	err := newest.LastErr
 	const stay = "the log of the controller says why; endpoints stay published, and health checks go on"
 	unplaced := slices.ContainsFunc(p.groups, func(g *surveyedGroup) bool {
 		return g.State != nil && explain.Placement(&g.State.Outcome).Reason == inventory.Reason(explain.PlacementUnavailable)
@@ -82,32 +83,21 @@ func (s *survey) sourceReady(c *objectConditions, status *v1alpha1.EndpointPoolS
 	return false
 }
 
-// newest is the state of the group that heard of the source last, nil where none did.
-func (p *surveyedPool) newest() (newest *controller.GroupState) {
+// newest is what the group that heard of the source last heard, nothing where none did.
+func (p *surveyedPool) newest() (newest pool.Sourced) {
 	for _, g := range p.groups {
-		if g.State != nil && (newest == nil || g.State.Source.LastAttempt.After(newest.Source.LastAttempt)) {
-			newest = g.State
+		if g.State != nil && g.State.Source.LastAttempt.After(newest.LastAttempt) {
+			newest = g.State.Source
 		}
 	}
 	return newest
 }
 
-// readErr is why the source could not be read last.
-func (p *surveyedPool) readErr() error {
-	if newest := p.newest(); newest != nil {
-		return newest.Source.LastErr
-	}
-	return nil
-}
-
 // poolHeld says whether the worst of its groups publishes something else than was seen.
-func (s *survey) poolHeld(c *objectConditions, p *surveyedPool) {
+func (c *objectConditions) poolHeld(p *surveyedPool) {
 	for _, g := range p.groups {
-		if g.State == nil {
-			continue
-		}
-		if v := g.State.Verdict; v != nil && v.Mode == guard.Hold {
-			c.held(v.Cause)
+		if g.State != nil && g.State.Verdict.Mode == guard.Hold {
+			c.held(g.State.Verdict.Cause)
 			return
 		}
 	}
