@@ -49,9 +49,6 @@ type Facts struct {
 	Target publish.Target
 	// SourceKind is the value of SOURCE_KIND that does the same.
 	SourceKind string
-	// HealthOff says that nothing is checked, and every eligible address counts as
-	// passing.
-	HealthOff bool
 	// Warnings are those of the source.
 	Warnings []string
 	// Remote is nil where no remote Service is followed.
@@ -60,7 +57,8 @@ type Facts struct {
 
 // Build makes the document. It shares nothing with the facts that could change.
 func Build(f Facts) *Document {
-	p := part{facts: f, group: &surveyedGroup{}, choice: &choice{stages: stagesOf(f), count: countFindings(f.Status.Findings, f.Status.Health)}}
+	g := &surveyedGroup{}
+	p := part{facts: f, group: g, choice: g.choiceOf(*f.Status)}
 	d, c := p.document(true)
 	d.summarise(c)
 	return d
@@ -143,8 +141,7 @@ func storeOf(kind string, s *Status) Store {
 	return store
 }
 
-func stagesOf(f Facts) Stages {
-	s := f.Status
+func stagesOf(s *Status) Stages {
 	stages := Stages{Nodes: s.Source.Nodes, Unchecked: s.Verdict.Unchecked}
 	for _, d := range s.Source.Decisions {
 		if d.Reason == "" && d.Stage == inventory.StageFilter {
@@ -155,9 +152,6 @@ func stagesOf(f Facts) Stages {
 		if streak.Passes > 0 {
 			stages.Passing++
 		}
-	}
-	if f.HealthOff {
-		stages.Passing = stages.Eligible
 	}
 	for _, m := range s.Verdict.Members {
 		switch m.State {

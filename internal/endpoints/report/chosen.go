@@ -29,21 +29,18 @@ type choice struct {
 // works, endpoints that fail are down; after a restart an endpoint without a check is as
 // the slices of the target say. Targets of which that is the same share the choice.
 func (g *surveyedGroup) choose(others guard.Working, published []publish.Slice) *choice {
-	if g.State == nil {
-		return &choice{}
+	decided := g.sum()
+	if known := g.choices[others]; known != nil || g.State == nil {
+		return cmp.Or(known, decided)
 	}
-	if known := g.choices[others]; known != nil {
-		return known
-	}
-	var own []inventory.Member
-	settled := g.status.Verdict.Settled()
+	var before []inventory.Member
+	settled := decided.status.Verdict.Settled()
 	if !settled {
-		own = publish.Published(publish.State{Slices: published})
+		before = publish.Published(publish.State{Slices: published})
 	}
-	c := &choice{status: g.status, stages: g.stages, count: g.count}
-	if chosen, differs := chosen(&g.status, others, own); differs {
-		c.status = *chosen
-		c.stages, c.count = stagesOf(Facts{Status: chosen, HealthOff: g.off()}), countFindings(chosen.Findings, chosen.Health)
+	c := decided
+	if chosen, differs := chosen(&decided.status, others, before); differs {
+		c = g.choiceOf(*chosen)
 	}
 	if settled {
 		g.choices[others] = c

@@ -229,15 +229,22 @@ func (c *objectConditions) ready(d *Document, ready, total int) {
 
 // bindingHeld says whether something else is published than was seen.
 func (s *survey) bindingHeld(c *objectConditions, d *Document) {
-	kept := slices.IndexFunc(d.Pools, func(p PoolPart) bool { return p.State == Kept })
+	const kind = v1alpha1.ConditionHeld
+	i := slices.IndexFunc(d.Pools, func(p PoolPart) bool { return p.State == Kept })
 	switch {
-	case kept >= 0 && s.unusable(d.Pools[kept].Name) != nil:
-		c.add(v1alpha1.ConditionHeld, metav1.ConditionTrue, v1alpha1.ReasonInvalid, "pool %s: %s", d.Pools[kept].Name, d.Pools[kept].StateMessage)
-	case kept >= 0:
-		c.add(v1alpha1.ConditionHeld, metav1.ConditionTrue, v1alpha1.ReasonManyReleased, "so many Services lost their binding or their pool at once that it may be a mistake: the endpoints stay published and checked")
+	case i >= 0 && s.unusable(d.Pools[i].Name):
+		c.add(kind, metav1.ConditionTrue, v1alpha1.ReasonInvalid, "pool %s: %s", d.Pools[i].Name, d.Pools[i].StateMessage)
+	case i >= 0:
+		c.add(kind, metav1.ConditionTrue, v1alpha1.ReasonManyReleased, "so many Services lost their binding or their pool at once that it may be a mistake: the endpoints stay published and checked")
 	case d.Mode == guard.Hold.String():
 		c.held(guard.Cause(d.Reason))
 	default:
 		c.notHeld()
 	}
+}
+
+// unusable reports whether no version of the document of a pool can be used.
+func (s *survey) unusable(pool string) bool {
+	e, described := s.Snapshot.Documents.Entry(documents.Key{Kind: v1alpha1.KindEndpointPool, Name: pool})
+	return described && !e.Usable()
 }

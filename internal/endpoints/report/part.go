@@ -73,7 +73,7 @@ func (s *survey) parts(i int) []part {
 		p.facts.DryRun = s.DryRun || t.DryRun
 		p.facts.Target = publish.Target{Namespace: t.Namespace, Service: t.Service, Names: u.Names(t.Key)}
 		if u.State != assign.Emptied {
-			p.group = s.group(u.Group)
+			p.group = cmp.Or(s.groups[u.Group], &surveyedGroup{})
 		}
 	}
 	for j := range parts {
@@ -106,7 +106,7 @@ func others(parts []part, j int) guard.Working {
 	var works guard.Working
 	for i := range parts {
 		if i != j && parts[i].group != nil {
-			works = works.And(parts[i].group.status.Verdict.Working())
+			works = works.And(parts[i].group.sum().status.Verdict.Working())
 		}
 	}
 	return works

@@ -171,11 +171,12 @@ type GroupStatus struct {
 // pool says how a pool is: as bad as the worst of its groups.
 func (s *survey) pool(name string) PoolStatus {
 	p := s.pools[name]
+	e, described := s.Snapshot.Documents.Entry(documents.Key{Kind: v1alpha1.KindEndpointPool, Name: name})
 	status := PoolStatus{
-		Name: name, Condition: Healthy, ModeState: ModeState{Mode: guard.Publish.String()}, Problem: p.Problem, Vanished: s.vanished(name),
+		Name: name, Condition: Healthy, ModeState: ModeState{Mode: guard.Publish.String()}, Problem: p.Problem, Vanished: !described,
 		Services: p.targets, Groups: make([]GroupStatus, 0, len(p.groups)),
 	}
-	if e := s.unusable(name); e != nil {
+	if described && !e.Usable() {
 		status.Problem = "its document has a mistake, and no earlier version is known"
 		if len(e.Mistakes) > 0 {
 			status.Problem += ": " + e.Mistakes[0].Error()
@@ -207,29 +208,14 @@ func (s *survey) pool(name string) PoolStatus {
 
 // groupDocument is what a document says of a group, whatever becomes of its targets.
 func (s *survey) groupDocument(g *surveyedGroup) *Document {
-	g.sum()
+	decided := g.sum()
 	f := s.of(s.facts(), g.Group.Group)
-	f.Status = &g.status
+	f.Status = &decided.status
 	d := frame(f)
-	d.Stages = g.stages
-	d.judge(g.count)
+	d.Stages = decided.stages
+	d.judge(decided.count)
 	d.spell(g.names)
 	return d
-}
-
-// vanished reports whether no document describes a pool any more.
-func (s *survey) vanished(name string) bool {
-	_, described := s.Snapshot.Documents.Entry(documents.Key{Kind: v1alpha1.KindEndpointPool, Name: name})
-	return !described
-}
-
-// unusable returns the document of a pool that no version of can be used, nil for others.
-func (s *survey) unusable(name string) *documents.Entry {
-	e, described := s.Snapshot.Documents.Entry(documents.Key{Kind: v1alpha1.KindEndpointPool, Name: name})
-	if !described || e.Usable() {
-		return nil
-	}
-	return &e
 }
 
 // checkText is a health check in words.

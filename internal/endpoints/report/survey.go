@@ -50,18 +50,15 @@ type surveyedPool struct {
 	targets int
 }
 
-// surveyedGroup is what a group decided. It is summed up when that is needed first.
+// surveyedGroup is a group, and what it decided.
 type surveyedGroup struct {
 	controller.Group
 	targets int
-	summed  bool
 	// names is how messages about it name settings.
 	names naming.Names
-	// status is the group's part of a status; it is shared.
-	status Status
-	stages Stages
-	count  nodeCount
-	// choices are what targets publish of it, by what works in their other pools.
+	// decided is what it decided, summed up when that is needed first; it is shared. choices are
+	// what targets publish of it, by what works in their other pools.
+	decided *choice
 	choices map[guard.Working]*choice
 }
 
@@ -95,36 +92,34 @@ func (m Process) survey() *survey {
 	return s
 }
 
-// group returns what a group decided, summed up. A group that does not run has decided
-// nothing.
-func (s *survey) group(key assign.Group) *surveyedGroup {
-	g := s.groups[key]
-	if g == nil {
-		return &surveyedGroup{}
+// sum returns what the group decided, summed up. One that does not run has decided nothing.
+func (g *surveyedGroup) sum() *choice {
+	switch {
+	case g.State == nil:
+		return &choice{}
+	case g.decided != nil:
+		return g.decided
 	}
-	g.sum()
-	return g
-}
-
-func (g *surveyedGroup) sum() {
-	if g.summed || g.State == nil {
-		return
-	}
-	g.summed, g.choices = true, make(map[guard.Working]*choice)
 	o := &g.State.Outcome
-	g.status = Status{
+	status := Status{
 		Verdict: *o.Verdict, ModeSince: g.State.ModeSince, Health: o.Health, Source: o.Source,
 		Findings: g.State.Findings(), Cycles: g.State.Reads,
 	}
 	if o.Decided {
-		g.status.At = o.At
+		status.At = o.At
 	}
-	g.stages = stagesOf(Facts{Status: &g.status, HealthOff: g.off()})
-	g.count = countFindings(g.status.Findings, g.status.Health)
+	g.decided, g.choices = g.choiceOf(status), make(map[guard.Working]*choice)
+	return g.decided
 }
 
-// off says that the group checks nothing.
-func (g *surveyedGroup) off() bool { return g.Check.Mode == v1alpha1.HealthCheckNone }
+// choiceOf sums a status of the group up.
+func (g *surveyedGroup) choiceOf(status Status) *choice {
+	c := &choice{status, stagesOf(&status), countFindings(status.Findings, status.Health)}
+	if g.Check.Mode == v1alpha1.HealthCheckNone { // then every eligible address counts as passing
+		c.stages.Passing = c.stages.Eligible
+	}
+	return c
+}
 
 // facts are those that every document has.
 func (s *survey) facts() Facts { return Facts{Process: s.Process, Status: s.nothing} }
@@ -144,7 +139,6 @@ func (s *survey) of(f Facts, g assign.Group) Facts {
 	if problem := f.Remote.problem(); problem != "" {
 		f.Warnings = append(f.Warnings, problem)
 	}
-	f.HealthOff = g.Check.Mode == v1alpha1.HealthCheckNone
 	return f
 }
 
