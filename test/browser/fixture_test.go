@@ -3,6 +3,8 @@ package browser_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
+	"net/http"
 	"net/netip"
 	"strings"
 	"testing"
@@ -25,21 +27,22 @@ func serve(t *testing.T, doc report.Document) string {
 // serveMany serves a list of targets that no real program has made.
 func serveMany(t *testing.T, list report.Services) string {
 	t.Helper()
-	return serving(t, admin.Options{Services: func(report.Query) *report.Services {
-		one := list // of this request
-		return &one
-	}})
+	return serving(t, admin.Options{
+		Home: func() (namespace, service string) { return "", "" },
+		Services: func(report.Query) *report.Services {
+			one := list // of this request
+			return &one
+		},
+	})
 }
 
 func serving(t *testing.T, options admin.Options) string {
 	t.Helper()
 	any := netip.MustParseAddrPort("127.0.0.1:0")
 	options.Admin, options.Metrics = any, any
-	options.Configuration = func() fmt.Stringer { return time.Second }
-	server, err := admin.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	options.Configuration, options.Scrape, options.Logger = func() fmt.Stringer { return time.Second }, http.NotFoundHandler(), slog.New(slog.DiscardHandler)
+	options.Ask = func(context.Context, string, report.Answer) (bool, error) { return false, nil }
+	server := admin.New(options)
 	if err := server.Listen(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -37,10 +37,7 @@ func (b *parts) surfaces() page.Options {
 // serving runs do with both listeners open, from before it begins until it or ctx ends. If
 // an address cannot be listened on, the program ends before it reads or writes anything.
 func (b *parts) serving(ctx context.Context, do func(context.Context) error) error {
-	server, err := page.New(b.surfaces())
-	if err != nil {
-		return err
-	}
+	server := page.New(b.surfaces())
 	if err := server.Listen(ctx); err != nil {
 		return commandline.Exit(ExitUsage, err)
 	}

@@ -66,13 +66,12 @@ func show[K answer](s *Server, w http.ResponseWriter, r *http.Request, a questio
 	if a.path != "" {
 		led, err = s.opts.Ask(r.Context(), a.path, a.led)
 	}
-	if none := (*report.NoService)(nil); errors.As(err, &none) {
-		http.Error(w, none.Message, http.StatusNotFound)
-		return
-	}
 	s.send(w, r, contentType, func() ([]byte, error) {
-		if led {
+		switch none := (*report.NoService)(nil); {
+		case led:
 			return render(a.led)
+		case errors.As(err, &none):
+			return nil, err
 		}
 		own, fault := a.own()
 		if fault != nil {

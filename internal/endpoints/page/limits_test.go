@@ -221,13 +221,10 @@ func TestAnAddressThatCannotBeHadSaysWhichVariableAndWhatToDo(t *testing.T) {
 		"foreign": {foreign, anyPort(), []string{"ADMIN_ADDRESS=192.0.2.1:8080 is no address of this machine", "127.0.0.1:8080"}},
 	} {
 		var log bytes.Buffer
-		server, err := page.New(page.Options{
+		server := page.New(page.Options{
 			Admin: test.admin, Metrics: test.metrics,
 			Configuration: func() fmt.Stringer { return settings{} }, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		err = server.Listen(t.Context())
 		for _, want := range test.want {
 			if err == nil || !strings.Contains(err.Error(), want) {
@@ -253,13 +250,10 @@ func TestAServerTakesBothAddressesOrNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	free.Close()
-	server, err := page.New(page.Options{
+	server := page.New(page.Options{
 		Admin: netip.MustParseAddrPort(free.Addr().String()), Metrics: netip.MustParseAddrPort(taken.Addr().String()),
 		Configuration: func() fmt.Stringer { return settings{} },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if err := server.Listen(t.Context()); err == nil {
 		t.Fatal("got no error of a taken port")
 	}
@@ -268,21 +262,4 @@ func TestAServerTakesBothAddressesOrNone(t *testing.T) {
 		t.Fatalf("the first address was kept: %v", err)
 	}
 	again.Close()
-}
-
-func TestNewWantsAllThatItNeeds(t *testing.T) {
-	t.Parallel()
-	whole := page.Options{
-		Admin: anyPort(), Metrics: anyPort(), Configuration: func() fmt.Stringer { return settings{} },
-	}
-	for name, change := range map[string]func(*page.Options){
-		"address": func(o *page.Options) { o.Admin = netip.AddrPort{} }, "other address": func(o *page.Options) { o.Metrics = netip.AddrPort{} },
-		"configuration": func(o *page.Options) { o.Configuration = nil },
-	} {
-		opts := whole
-		change(&opts)
-		if _, err := page.New(opts); err == nil {
-			t.Errorf("without its %s: got no error", name)
-		}
-	}
 }

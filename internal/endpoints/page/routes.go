@@ -16,10 +16,8 @@ import (
 // adminRoutes are those of ADMIN_ADDRESS.
 func (s *Server) adminRoutes() http.Handler {
 	mux := http.NewServeMux()
-	if s.opts.Services != nil {
-		s.serviceRoutes(mux)
-		mux.HandleFunc("GET /style.css", style)
-	}
+	s.serviceRoutes(mux)
+	mux.HandleFunc("GET /style.css", style)
 	// Every browser asks for a picture; there is none, which is no error.
 	mux.HandleFunc("GET /favicon.ico", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
 	mux.HandleFunc("GET /configz", s.configz)
@@ -31,12 +29,8 @@ func (s *Server) metricsRoutes() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /livez", probe{"livez", s.opts.Live})
 	mux.Handle("GET /readyz", probe{"readyz", s.opts.Ready})
-	if s.opts.Services != nil {
-		s.leaderRoutes(mux)
-	}
-	if s.opts.Scrape != nil {
-		mux.Handle("GET /metrics", s.opts.Scrape)
-	}
+	s.leaderRoutes(mux)
+	mux.Handle("GET /metrics", s.opts.Scrape)
 	return mux
 }
 

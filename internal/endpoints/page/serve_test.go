@@ -84,6 +84,8 @@ func newWorld(t *testing.T, changes ...func(*page.Options)) *world {
 		Explain: func(string, report.Query) *report.Explanation {
 			return &report.Explanation{Head: report.Head{APIVersion: report.APIVersion}}
 		},
+		Ask:           func(context.Context, string, report.Answer) (bool, error) { return false, nil },
+		Identity:      func() string { return "" },
 		Configuration: func() fmt.Stringer { return settings{"TARGET_PORT=8080"} },
 		Live:          []page.Check{w.check("loop", &w.live)},
 		Ready:         []page.Check{w.check("decision", &w.ready)},
@@ -93,10 +95,7 @@ func newWorld(t *testing.T, changes ...func(*page.Options)) *world {
 	for _, change := range changes {
 		change(&opts)
 	}
-	server, err := page.New(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	server := page.New(opts)
 	if err := server.Listen(t.Context()); err != nil {
 		t.Fatal(err)
 	}

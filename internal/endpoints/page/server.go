@@ -16,13 +16,13 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
-// Options are what a Server is made of.
+// Options are what a Server is made of. All of them are needed.
 type Options struct {
 	// Admin is ADMIN_ADDRESS, Metrics METRICS_ADDRESS. Port 0 takes a free one.
 	Admin, Metrics netip.AddrPort
 	// Services, Service and Explain make the answers about the Services of the process, anew
 	// for every request, at most two at a time: the list, one of them, and what they know of
-	// a node. An error of Service is a report.NoService. Nil is a process without a page.
+	// a node. An error of Service is a report.NoService.
 	Services func(report.Query) *report.Services
 	Service  func(namespace, service string) (*report.Document, error)
 	Explain  func(subject string, q report.Query) *report.Explanation
@@ -30,17 +30,17 @@ type Options struct {
 	Home func() (namespace, service string)
 	// Ask gets what the leader answers to a path below LeaderPath, where another replica
 	// leads. It reports false where this replica leads, or where none does. An error may
-	// be a report.NoService. Nil is a process without others.
+	// be a report.NoService.
 	Ask func(ctx context.Context, path string, into report.Answer) (led bool, err error)
 	// Identity is what the election calls this process while it leads, and empty while
-	// it does not. Nil is a process without others.
+	// it does not.
 	Identity func() string
 	// Configuration returns the effective configuration without secrets: its
 	// text is for people, and it can be marshalled as JSON.
 	Configuration func() fmt.Stringer
 	// Live and Ready are what /livez and /readyz ask.
 	Live, Ready []Check
-	// Scrape is /metrics; without it there is none.
+	// Scrape is /metrics.
 	Scrape http.Handler
 	Logger *slog.Logger
 }
@@ -54,27 +54,9 @@ type Server struct {
 	admin, metrics     net.Listener
 }
 
-// New checks the options. It does not listen yet.
-func New(opts Options) (*Server, error) {
-	switch {
-	case !opts.Admin.IsValid(), !opts.Metrics.IsValid():
-		return nil, errors.New("page: two addresses to listen on are needed")
-	case opts.Configuration == nil:
-		return nil, errors.New("page: a configuration to show is needed")
-	}
-	if opts.Logger == nil {
-		opts.Logger = slog.New(slog.DiscardHandler)
-	}
-	if opts.Home == nil {
-		opts.Home = func() (namespace, service string) { return "", "" }
-	}
-	if opts.Ask == nil {
-		opts.Ask = func(context.Context, string, report.Answer) (bool, error) { return false, nil }
-	}
-	if opts.Identity == nil {
-		opts.Identity = func() string { return "" }
-	}
-	return &Server{opts: opts, rendering: make(gate, maxRendering), sending: make(gate, maxSending)}, nil
+// New makes a server that does not listen yet.
+func New(opts Options) *Server {
+	return &Server{opts: opts, rendering: make(gate, maxRendering), sending: make(gate, maxSending)}
 }
 
 // Listen takes both addresses, or none. Nothing is served before Run.
@@ -146,9 +128,6 @@ func (s *Server) Run(ctx context.Context) error {
 	running.Wait()
 	return errors.Join(errs...)
 }
-
-// Close gives the addresses back where Run was never called.
-func (s *Server) Close() error { return errors.Join(s.admin.Close(), s.metrics.Close()) }
 
 // server makes the HTTP server of one listener.
 func (s *Server) server(listener net.Listener, routes http.Handler) *http.Server {

@@ -53,7 +53,7 @@ func threeServices(q report.Query) *report.Services {
 func many(t *testing.T, changes ...func(*page.Options)) *world {
 	t.Helper()
 	return newWorld(t, append([]func(*page.Options){func(o *page.Options) {
-		o.Home, o.Services = nil, threeServices
+		o.Home, o.Services = func() (namespace, service string) { return "", "" }, threeServices
 		o.Service = func(namespace, service string) (*report.Document, error) {
 			if namespace != "shop" {
 				return nil, &report.NoService{Message: "namespace " + namespace + " may not use a pool secret"}

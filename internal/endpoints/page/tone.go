@@ -24,12 +24,7 @@ func (t tone) Look() string {
 }
 
 // toneOf is the tone of a condition.
-func toneOf(c report.Condition) tone {
-	if c == report.Refused {
-		return warn
-	}
-	return moods[c].Tone
-}
+func toneOf(c report.Condition) tone { return moods[c].Tone }
 
 // moods are the tone of the headline and its word for each condition.
 var moods = map[report.Condition]struct {
@@ -43,6 +38,7 @@ var moods = map[report.Condition]struct {
 	report.Hold:         {warn, "Hold"},
 	report.NothingReady: {bad, "Nothing ready"},
 	report.Degraded:     {warn, "Degraded"},
+	report.Refused:      {warn, "Refused"},
 	report.Healthy:      {good, "Healthy"},
 }
 
