@@ -88,16 +88,19 @@ func (b *parts) made(pool *v1alpha1.EndpointPool, from access) (origin, error) {
 
 // access tells of the way to the source.
 func (o origin) access() metrics.Access {
-	var a metrics.Access
+	a := metrics.Access{Credentials: make(map[string]func() metrics.Credential)}
 	if o.cloud != nil {
-		a.TokenExpiry = o.cloud.TokenExpiry
+		a.Credentials[metrics.Token] = func() metrics.Credential {
+			expires, _ := o.cloud.TokenExpiry()
+			return metrics.Credential{Expires: expires}
+		}
 		a.RateLimit = func() (int, bool) {
 			limit, known := o.cloud.RateLimit()
 			return limit.Remaining, known
 		}
 	}
 	if o.remote != nil {
-		a.Credential = func() metrics.Credential { return credentialOf(o.remote.Expiry()) }
+		a.Credentials[metrics.Kubeconfig] = func() metrics.Credential { return credentialOf(o.remote.Expiry()) }
 	}
 	return a
 }

@@ -70,32 +70,14 @@ func (m *Metrics) OfGroup(key assign.Group) func(pool.Outcome, explain.Pool) {
 }
 
 // Access tells of the way to the source of a pool. The functions are called at every
-// scrape, from any goroutine, and must not block; each may be nil.
+// scrape, from any goroutine, and must not block.
 type Access struct {
-	// TokenExpiry returns when the token of the IONOS Cloud expires, if that is known.
-	TokenExpiry func() (time.Time, bool)
-	// Credential returns how long the API server of the remote cluster will accept us, the
-	// zero Credential where that is not known.
-	Credential func() Credential
+	// Credentials return, by Token and Kubeconfig, how long each will be accepted, the zero
+	// Credential where that is not known.
+	Credentials map[string]func() Credential
 	// RateLimit returns how many requests the IONOS Cloud allows at the moment, if it has
-	// said so.
+	// said so. It may be nil.
 	RateLimit func() (remaining int, known bool)
-}
-
-// credentials are those whose expiry is known.
-func (a Access) credentials() map[string]Credential {
-	known := make(map[string]Credential)
-	if a.TokenExpiry != nil {
-		if at, ok := a.TokenExpiry(); ok {
-			known[token] = Credential{Expires: at}
-		}
-	}
-	if a.Credential != nil {
-		if c := a.Credential(); !c.Expires.IsZero() {
-			known[kubeconfig] = c
-		}
-	}
-	return known
 }
 
 // poolCounts is what is known of one pool. Its counters outlive its groups: what a group

@@ -6,7 +6,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
@@ -66,11 +65,16 @@ func one[N number](name string, kind Type, help string, value func(snapshot) N) 
 
 // each is a family with a value for each value of a label with a closed list.
 func each[V any, N number](name string, kind Type, by label[V], help string, value func(snapshot, V) N) Family {
-	return Family{Name: prefix + name, Type: kind, Labels: []Label{by.closed()}, Help: help, sample: func(m snapshot, emit emit) {
+	return Family{Name: prefix + name, Type: kind, Labels: []Label{by.closed()}, Help: help, sample: forEach(by, value)}
+}
+
+// forEach emits a value of something for each value of a label.
+func forEach[S, V any, N number](by label[V], value func(S, V) N) func(S, emit) {
+	return func(of S, emit emit) {
 		for _, v := range by.values {
-			emit(float64(value(m, v)), fmt.Sprint(v))
+			emit(float64(value(of, v)), fmt.Sprint(v))
 		}
-	}}
+	}
 }
 
 // label is one with a closed list of values.
@@ -160,14 +164,12 @@ const (
 // collectors of Go and of the process come in addition.
 func Families() []Family {
 	return slices.Concat(
-		processFamilies(), documentFamilies(), serviceFamilies(), targetFamilies(), poolReadFamilies(), poolPlacementFamilies(), poolReplicaFamilies(), poolRemovalFamilies(), poolEndpointFamilies(), poolHeldFamilies(), poolAccessFamilies(),
+		processFamilies(), documentFamilies(), serviceFamilies(), targetFamilies(), poolReadFamilies(), poolPlacementFamilies(), poolRemovalFamilies(), poolEndpointFamilies(), poolHeldFamilies(), poolAccessFamilies(),
 		measuredFamilies(), credentialFamilies(), requestFamilies(),
 	)
 }
 
-// modes, outcomes, memberStates and reasons are the closed lists.
-func modes() []guard.Mode { return []guard.Mode{guard.Publish, guard.Hold, guard.FailOpen} }
-
+// memberStates and reasons are closed lists.
 func memberStates() []inventory.State {
 	return []inventory.State{inventory.StateReady, inventory.StateDraining, inventory.StateDown}
 }

@@ -164,10 +164,12 @@ func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
 		c.groups[second] = engine.Group{Problem: problem(errOutage), State: c.groups[second].State}
 		c.pools["blue"] = engine.Pool{Warnings: []string{"odd"}}
 		c.metrics.Reaches("blue", metrics.Access{
-			RateLimit:   func() (int, bool) { return 9, true },
-			TokenExpiry: func() (time.Time, bool) { return time.Unix(1893456000, 0), true },
-			Credential: func() metrics.Credential {
-				return metrics.Credential{Expires: time.Unix(1893456001, 0), Lifetime: time.Hour}
+			RateLimit: func() (int, bool) { return 9, true },
+			Credentials: map[string]func() metrics.Credential{
+				metrics.Token: func() metrics.Credential { return metrics.Credential{Expires: time.Unix(1893456000, 0)} },
+				metrics.Kubeconfig: func() metrics.Credential {
+					return metrics.Credential{Expires: time.Unix(1893456001, 0), Lifetime: time.Hour}
+				},
 			},
 		})
 		c.metrics.Prober("blue", &part{result: inventory.Result{Outcome: inventory.Silent}}).Check(t.Context(), netip.Addr{})

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
@@ -43,11 +42,7 @@ func ofPools[N number](name string, kind Type, help string, value func(p *poolVi
 
 // ofPoolsBy is a family with a value for each of these pools and each value of a label.
 func ofPoolsBy[V any, N number](name string, kind Type, by label[V], help string, value func(p *poolView, v V) N) Family {
-	return Family{Name: prefix + name, Type: kind, Labels: poolLabels(by.closed()), Help: help, sample: eachPool(func(p *poolView, emit emit) {
-		for _, v := range by.values {
-			emit(float64(value(p, v)), fmt.Sprint(v))
-		}
-	})}
+	return Family{Name: prefix + name, Type: kind, Labels: poolLabels(by.closed()), Help: help, sample: eachPool(forEach(by, value))}
 }
 
 // sum and most put what the groups of a pool say together.
@@ -126,7 +121,8 @@ func sampleNotEligible(p *poolView, emit emit) {
 	}
 }
 
-// poolPlacementFamilies tell of the remote Services that Services of the pool follow.
+// poolPlacementFamilies tell of the remote Services that Services of the pool follow, and what
+// other replicas reach.
 func poolPlacementFamilies() []Family {
 	return []Family{
 		ofPools("placed_nodes", Gauge, "Nodes with a ready Pod of a remote Service that is followed; one counts for each remote Service and health check.",
@@ -143,12 +139,6 @@ func poolPlacementFamilies() []Family {
 			func(p *poolView, kind explain.NoticeReason) float64 {
 				return boolValue(slices.ContainsFunc(p.groups, func(o *pool.Outcome) bool { return string(explain.Placement(o).Reason) == string(kind) }))
 			}),
-	}
-}
-
-// poolReplicaFamilies tell what other replicas reach.
-func poolReplicaFamilies() []Family {
-	return []Family{
 		ofPools("endpoints_reached_elsewhere", Gauge, "Endpoints of the pool that only another replica can connect to; they stay ready. One counts for each health check.",
 			func(p *poolView) int { return p.sum(func(o *pool.Outcome) int { return o.Verdict.Elsewhere }) }),
 	}
@@ -179,7 +169,7 @@ func poolRemovalFamilies() []Family {
 // poolEndpointFamilies tell what the groups of a pool decide, and how its health checks go.
 func poolEndpointFamilies() []Family {
 	return []Family{
-		ofPoolsBy("health_check_groups", Gauge, label[guard.Mode]{"mode", modes()},
+		ofPoolsBy("health_check_groups", Gauge, label[guard.Mode]{"mode", []guard.Mode{guard.Publish, guard.Hold, guard.FailOpen}},
 			"Health checks (mode, port and path) of the pool that its Services use, by the mode of the guard.",
 			func(p *poolView, mode guard.Mode) int {
 				return count(p.groups, func(o **pool.Outcome) bool { return (*o).Verdict.Mode == mode })
@@ -225,18 +215,20 @@ func poolHeldFamilies() []Family {
 
 // The credentials of a pool: the token of the IONOS Cloud, and the kubeconfig of the remote cluster.
 const (
-	token      = "token"
-	kubeconfig = "kubeconfig"
+	Token      = "token"
+	Kubeconfig = "kubeconfig"
 )
 
 // poolAccessFamilies tell what the IONOS Cloud still allows to a pool, and when its
 // credentials expire.
 func poolAccessFamilies() []Family {
 	credentials := func(name, help string, value func(Credential) float64) Family {
-		labels := poolLabels(Label{Name: "credential", Values: []string{token, kubeconfig}})
+		labels := poolLabels(Label{Name: "credential", Values: []string{Token, Kubeconfig}})
 		return Family{Name: prefix + name, Type: Gauge, Labels: labels, Help: help, sample: eachPool(func(p *poolView, emit emit) {
-			for name, credential := range p.counts.reached().credentials() {
-				emit(value(credential), name)
+			for name, credential := range p.counts.reached().Credentials {
+				if c := credential(); !c.Expires.IsZero() {
+					emit(value(c), name)
+				}
 			}
 		})}
 	}
