@@ -50,7 +50,7 @@ func newAnnouncer(c settings.Config, log *slog.Logger, m *metrics.Metrics) (*eve
 	if c.Documents.Used() {
 		options.Queue = manyNotices
 	}
-	return event.New(options)
+	return event.New(options), nil
 }
 
 // tellTrouble logs that Events are not delivered, or that they are again.

@@ -7,7 +7,9 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -76,7 +78,7 @@ func (a *Announcer) retryLater(i item) {
 	select {
 	case a.retries <- i:
 	default:
-		a.leaveOut(i, func(s *Stats) { s.Dropped++ })
+		a.leaveOut(i, &a.dropped)
 	}
 }
 
@@ -96,7 +98,7 @@ func (a *Announcer) retry(ctx, last context.Context, i item) {
 // request.
 func (a *Announcer) attempt(ctx, last context.Context, i item, most int, over func(item, error)) {
 	if last.Err() != nil {
-		a.count(func(s *Stats) { s.Dropped++ })
+		a.dropped.Add(1)
 		return
 	}
 	for i.tries++; ; i.tries++ {
@@ -104,7 +106,7 @@ func (a *Announcer) attempt(ctx, last context.Context, i item, most int, over fu
 		switch exists := apierrors.IsAlreadyExists(err); {
 		case err == nil, exists && i.sent:
 			// Or the answer to the attempt before was lost on the way.
-			a.count(func(s *Stats) { s.Delivered++ })
+			a.delivered.Add(1)
 			a.tell(i, none, nil)
 			return
 		case exists && i.tries < attempts:
@@ -112,7 +114,7 @@ func (a *Announcer) attempt(ctx, last context.Context, i item, most int, over fu
 			i.event.Name = i.name(i.at.Add(time.Duration(1 + rand.IntN(1_000_000))))
 			continue
 		case last.Err() != nil:
-			a.count(func(s *Stats) { s.Dropped++ }) // stopping is not a failure
+			a.dropped.Add(1) // stopping is not a failure
 			return
 		case lacksRight(err):
 			a.fail(i, forbidden, fmt.Errorf("the right to create events of events.k8s.io in namespace %s is missing; add it to the Role: %w", i.subject.namespace, err))
@@ -180,11 +182,11 @@ func (i item) name(at time.Time) string {
 }
 
 // leaveOut leaves the notice out, and so those that it counts.
-func (a *Announcer) leaveOut(i item, add func(*Stats)) {
+func (a *Announcer) leaveOut(i item, counted *atomic.Uint64) {
+	counted.Add(1)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	i.subject.leftOut[i.Reason] += i.leftOut + 1
-	add(&a.stats)
 }
 
 // giveUp gives the notice up where no right is missing.
@@ -194,7 +196,7 @@ func (a *Announcer) giveUp(i item, err error) {
 
 // fail gives the notice up.
 func (a *Announcer) fail(i item, k kind, err error) {
-	a.leaveOut(i, func(s *Stats) { s.Failed++ })
+	a.leaveOut(i, &a.failed)
 	a.tell(i, k, err)
 }
 
@@ -241,12 +243,8 @@ func worthwhile(err error) bool {
 	if !errors.As(err, &status) {
 		return true // the server was not reached, or did not answer
 	}
-	switch code := int(status.Status().Code); code {
-	case http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests:
-		return true
-	default:
-		return code >= http.StatusInternalServerError
-	}
+	code := int(status.Status().Code)
+	return code >= http.StatusInternalServerError || slices.Contains([]int{http.StatusUnauthorized, http.StatusRequestTimeout, http.StatusTooManyRequests}, code)
 }
 
 // wait is how long to wait after an attempt: as long as the server asks for, or

@@ -3,8 +3,8 @@ package events
 import (
 	"cmp"
 	"context"
-	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -44,7 +44,7 @@ type Options struct {
 	// Instance tells the processes that report apart: the name of the Pod.
 	Instance string
 	// Trouble is called once when Events of a namespace cannot be delivered, with the remedy,
-	// and with nil when those of all can again. It may be nil.
+	// and with nil when those of all can again.
 	Trouble func(err error)
 }
 
@@ -66,12 +66,13 @@ type Announcer struct {
 	queue, retries chan item
 	pace           *rate.Limiter
 
+	delivered, dropped, failed atomic.Uint64
+
 	mu sync.Mutex
 	// troubled are those namespaces; told says that trouble was reported, and not its end.
 	troubled map[string]trouble
 	told     bool
 	newest   time.Time
-	stats    Stats
 }
 
 // Subject is a Service that Events are about. It has an allowance of its own, so that
@@ -98,19 +99,13 @@ type item struct {
 	sent      bool
 }
 
-// New checks the options. It neither sends nor starts anything.
-func New(opts Options) (*Announcer, error) {
-	if opts.Client == nil || opts.Instance == "" {
-		return nil, errors.New("events: client and instance are required")
-	}
-	if opts.Trouble == nil {
-		opts.Trouble = func(error) {}
-	}
+// New neither sends nor starts anything.
+func New(opts Options) *Announcer {
 	room := cmp.Or(opts.Queue, defaultQueue)
 	return &Announcer{
 		opts: opts, queue: make(chan item, room), retries: make(chan item, room), troubled: make(map[string]trouble),
 		pace: rate.NewLimiter(rate.Every(together), togetherBurst),
-	}, nil
+	}
 }
 
 // About returns the Subject of one Service.
@@ -123,15 +118,7 @@ func (a *Announcer) About(namespace, service string) *Subject {
 
 // Stats returns what became of the notices so far.
 func (a *Announcer) Stats() Stats {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.stats
-}
-
-func (a *Announcer) count(add func(*Stats)) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	add(&a.stats)
+	return Stats{a.delivered.Load(), a.dropped.Load(), a.failed.Load()}
 }
 
 // Announce queues a notice and returns at once. Where there is no room for it, it is
@@ -159,7 +146,7 @@ func (s *Subject) Announce(notice explain.Notice) {
 		}
 	}
 	s.leftOut[i.Reason]++
-	a.stats.Dropped++
+	a.dropped.Add(1)
 }
 
 // Run delivers until ctx ends, and then for a second at the most what is queued.

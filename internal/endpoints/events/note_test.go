@@ -13,8 +13,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/events"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
 // noteOf returns the note that the server gets.
@@ -123,21 +121,6 @@ func TestAnyNoteFits(t *testing.T) {
 		}
 		if note := events.Note(notice, rapid.IntRange(0, 1_000_000).Draw(r, "left out")); len(note) > 1024 || !utf8.ValidString(note) {
 			r.Errorf("got %d bytes, %q, want at most 1024 of valid text", len(note), note)
-		}
-	})
-}
-
-func TestNewWantsToKnowWho(t *testing.T) {
-	bubble.Test(t, func(t *testing.T) {
-		for name, change := range map[string]func(*events.Options){
-			"client":   func(o *events.Options) { o.Client = nil },
-			"instance": func(o *events.Options) { o.Instance = "" },
-		} {
-			opts := events.Options{Client: new(kube.Client), Instance: "pod-1"}
-			change(&opts)
-			if _, err := events.New(opts); err == nil {
-				t.Errorf("without %s: got no error, want one", name)
-			}
 		}
 	})
 }

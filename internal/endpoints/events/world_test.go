@@ -200,10 +200,7 @@ func newWorldWith(t *testing.T, options events.Options) *world {
 		t.Fatal(err)
 	}
 	options.Trouble = func(err error) { w.mu.Lock(); defer w.mu.Unlock(); w.troubles = append(w.troubles, err) }
-	w.Announcer, err = events.New(options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w.Announcer = events.New(options)
 	w.Subject = w.About("default", "web")
 	return w
 }
