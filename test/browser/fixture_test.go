@@ -100,7 +100,7 @@ func fixtures(t *testing.T) []page {
 		{"standby", serve(t, standby), []string{"Standing by", "controller-7d9f_XQ4 leads", "This replica stands by and knows no nodes."}, nil, "", 0, nil},
 		{"trouble", serve(t, trouble), []string{
 			"In trouble", "ServiceHasSelector", "connection refused", "2 slices wait to be written", "managed by helm", "of the controller of endpoints",
-			"two servers have the address", "The next attempt is in 3 min", `abc\u202egnp.exe`, `worker\x00\u200b\n2`, "too many open files", "300 added", "and 294 more",
+			"two servers have the address", "The next attempt is in 3m", `abc\u202egnp.exe`, `worker\x00\u200b\n2`, "too many open files", "300 added", "and 294 more",
 		}, []string{"\u202e"}, "", 3, nil},
 		manyServices(t),
 	}

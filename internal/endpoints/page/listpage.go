@@ -28,12 +28,8 @@ func (s *Server) listPage(w http.ResponseWriter, r *http.Request) {
 func listOf(t *report.Services, q query) listView {
 	m := moments{t.At}
 	v := listView{
-		frame: frame{moments: m, Query: q, Headline: t.Summary, Banners: listBanners(t, m), Facts: []fact{
-			leaderFact(t.Leader, t.Election),
-			{Name: "Started", At: m.When(t.Program.StartedAt), Text: "not known"},
-			{Name: "Version", Text: t.Program.Version},
-		}},
-		List: t, First: t.Offset + 1, Last: t.Offset + len(t.Services),
+		frame: frame{moments: m, Query: q, Headline: t.Summary, Banners: listBanners(t, m), Facts: programFacts(t.Headline, m)},
+		List:  t, First: t.Offset + 1, Last: t.Offset + len(t.Services),
 	}
 	v.Tone, v.Word = mood(t.Condition, v.Banners)
 	if t.Offset > 0 {

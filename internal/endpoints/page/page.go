@@ -69,19 +69,23 @@ func (f frame) Refreshes() []int {
 // published is how many endpoints are.
 func published(s report.Stages) int { return s.Ready + s.Draining + s.Down }
 
-// leaderFact says who leads, and how many replicas look.
-func leaderFact(leads bool, e report.Election) fact {
-	f := fact{Name: "Leader", Text: "this process"}
+// programFacts say who leads, how many replicas look, and what runs.
+func programFacts(h report.Headline, m moments) []fact {
+	leader := fact{Name: "Leader", Text: "this process"}
 	switch {
-	case e.Enabled && e.Holder != "":
-		f.Text = e.Holder
-	case !leads:
-		f.Text = "not known"
+	case h.Election.Enabled && h.Election.Holder != "":
+		leader.Text = h.Election.Holder
+	case !h.Leader:
+		leader.Text = "not known"
 	}
-	if e.Enabled && leads {
-		f.Detail = "replicas " + e.String()
+	if h.Election.Enabled && h.Leader {
+		leader.Detail = "replicas " + h.Election.String()
 	}
-	return f
+	return []fact{
+		leader,
+		{Name: "Started", At: m.When(h.Program.StartedAt), Text: "not known"},
+		{Name: "Version", Text: h.Program.Version},
+	}
 }
 
 // home is the page of the Service that the first page shows, or of all of them.

@@ -42,8 +42,8 @@ func TestThePageSaysOfEachNodeWhatWhyAndSinceWhen(t *testing.T) {
 	page := w.page("").body
 	says(t, page, "<title>! 1 of 2 nodes ready in default/web</title>", "<h1>1 of 2 nodes ready in default/web</h1>", "Degraded",
 		"ProbeRefused", "at least HEALTH_CHECK_FALL=3 times in a row", `Refused <span class="streak">×4</span>`, `Pass <span class="streak">×7</span>`,
-		"1.2 ms", "1 min 30 s ago", `<time datetime="2026-11-03T03:12:45Z" title="2026-11-03 03:12:45 UTC">`,
-		"10.0.0.2 is inside", "connection refused", "v1.2.3", "1 h 0 min", "in 18 s", "web-remote", "NotWorker", "id-1", "de/fra",
+		"1.2ms", "90s ago", `<time datetime="2026-11-03T03:12:45Z" title="2026-11-03 03:12:45 UTC">`,
+		"10.0.0.2 is inside", "connection refused", "v1.2.3", "60m ago", "in 18s", "web-remote", "NotWorker", "id-1", "de/fra",
 		"All 3 entries, the worst first; the headline does not count the 1 that should not be published")
 	if got, want := names(page), "w2 control w1"; got != want {
 		t.Errorf("got the nodes %s, want the worst first: %s", got, want)
@@ -111,10 +111,10 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 	}{
 		"hold": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Message, d.Since = "Hold", "TooManyRemovals", "4 of 5 endpoints would be taken away", since
-		}, []string{"Holding: TooManyRemovals", "4 of 5 endpoints", "5 min ago", "An endpoint that it leaves out stays while it passes its health check", "EMPTY_RESULT_THRESHOLD such inventories in a row is removed"}},
+		}, []string{"Holding: TooManyRemovals", "4 of 5 endpoints", "5m ago", "An endpoint that it leaves out stays while it passes its health check", "EMPTY_RESULT_THRESHOLD such inventories in a row is removed"}},
 		"a removal is pending": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Removal = "Hold", "NoNodes", &report.Removal{Endpoints: 3, Inventories: 9, At: since.Add(9 * time.Minute)}
-		}, []string{"3 kept endpoints will be removed, the first at " + since.Add(9*time.Minute).UTC().Format(time.TimeOnly) + " UTC, if 9 more scheduled inventories are rejected", "That is in 4 min", "will still be removed", "whether these nodes are really gone", "inventory.md#ionosendpointsliceremovalpending"}},
+		}, []string{"3 kept endpoints will be removed, the first at " + since.Add(9*time.Minute).UTC().Format(time.TimeOnly) + " UTC, if 9 more scheduled inventories are rejected", "That is in 4m", "will still be removed", "whether these nodes are really gone", "inventory.md#ionosendpointsliceremovalpending"}},
 		"only leaving endpoints pass": {func(d *report.Document) { d.Mode, d.Reason = "Hold", "NothingPasses" }, []string{"endpoints that leave do", "before the leaving nodes are switched off"}},
 		"some are not checked":        {func(d *report.Document) { d.Stages.Unchecked = 2 }, []string{"Some endpoints are not checked", "health checks of 2 endpoints cannot be carried out", "health-checks.md#ionosendpointsliceendpointsunchecked"}},
 		"contract 117: hold of a document's target": {func(d *report.Document) {
@@ -136,8 +136,8 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 		"fail open": {func(d *report.Document) {
 			d.Mode, d.Reason, d.Message, d.Since = "FailOpen", "NothingPasses", "no endpoint passes", since
 		},
-			[]string{"Failing open: NothingPasses", "no endpoint passes", "5 min ago", "traffic may go to dead ones"}},
-		"source": {func(d *report.Document) { d.Source.LastError = "exit status 3" }, []string{"exit status 3", "last read 12 s ago", "next attempt is in 18 s", "No node joins or leaves"}},
+			[]string{"Failing open: NothingPasses", "no endpoint passes", "5m ago", "traffic may go to dead ones"}},
+		"source": {func(d *report.Document) { d.Source.LastError = "exit status 3" }, []string{"exit status 3", "last read 12s ago", "next attempt is in 18s", "No node joins or leaves"}},
 		"store": {func(d *report.Document) { d.Store.LastError, d.Store.PendingSlices = "connection refused", 1 },
 			[]string{"connection refused", "1 slice waits to be written", "Traffic goes to the endpoints that were written last"}},
 		"store that cannot be read": {func(d *report.Document) { d.Store.LastError, d.Store.LoadError = "forbidden", "forbidden" },
@@ -151,7 +151,7 @@ func TestEachTroubleHasABannerWithCauseMeaningAndRemedy(t *testing.T) {
 		"standby": {func(d *report.Document) {
 			d.Leader, d.Election = false, report.Election{Enabled: true, Holder: "pod-b", Since: since}
 		},
-			[]string{"pod-b leads.", "5 min ago"}},
+			[]string{"pod-b leads.", "5m ago"}},
 	} {
 		w.set(func() { w.doc = threeNodes(); test.change(&w.doc) })
 		page := w.page("").body

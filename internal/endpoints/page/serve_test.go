@@ -159,7 +159,7 @@ func (w *world) page(query string) answer {
 func threeNodes() report.Document {
 	now := time.Date(2026, 11, 3, 3, 14, 15, 0, time.UTC)
 	return report.Document{
-		Headline: report.Headline{Head: report.Head{APIVersion: report.APIVersion, At: now, Leader: true, Decided: true}, Summary: "1 of 2 nodes ready in default/web", Condition: report.Degraded, Program: report.Program{Version: "v1.2.3", UptimeSeconds: 3600}},
+		Headline: report.Headline{Head: report.Head{APIVersion: report.APIVersion, At: now, Leader: true, Decided: true}, Summary: "1 of 2 nodes ready in default/web", Condition: report.Degraded, Program: report.Program{Version: "v1.2.3", StartedAt: now.Add(-time.Hour), UptimeSeconds: 3600}},
 		PoolState: report.PoolState{
 			ModeState: report.ModeState{Mode: "Publish"},
 			Source:    report.SourceState{Kind: "file", LastSuccess: now.Add(-12 * time.Second), NextRead: now.Add(18 * time.Second)},

@@ -113,10 +113,8 @@ func facts(d *report.Document, m moments) []fact {
 		{Name: "Next inventory", At: m.When(d.Source.NextRead), Text: "not planned"},
 		{Name: "Last write", At: m.When(d.Store.LastWrite), Text: "none by this process", Detail: "store " + d.Store.Kind},
 		{Name: "Slices", Text: strings.Join(d.Service.Slices, ", ")},
-		leaderFact(d.Leader, d.Election),
-		{Name: "Up for", Text: latency(d.Program.UptimeSeconds)},
-		{Name: "Version", Text: d.Program.Version},
 	}
+	all = append(all, programFacts(d.Headline, m)...)
 	if r := d.Source.RemoteService; r != nil {
 		all = append(all, fact{Name: "Follows", Text: r.String()})
 	}

@@ -82,7 +82,7 @@ func TestContract48ManyTargetsAreListedAndEachHasItsPage(t *testing.T) {
 	w := many(t)
 	body := w.page("").body
 	says(t, body, "<title>✗ 1 of 3 Services healthy</title>", "a.yaml:3: spec.subnetz is not known", "Many Services vanished at once", "Slice old.gone of Service shop/old, pool gone, 1 endpoint.",
-		"FailOpen: NothingPasses: none of 3 endpoints passes", "It cannot be read as its document says: no file token", "not read, because no Service uses it", "12 s ago",
+		"FailOpen: NothingPasses: none of 3 endpoints passes", "It cannot be read as its document says: no file token", "not read, because no Service uses it", "12s ago",
 		`<a href="/services/shop/db"><bdi class="name">db</bdi></a>`, "namespace blog may not use a pool secret", "green (leaving)", "its binding is gone", "1 to 3 of 3, the worst first", "v1.2.3")
 	if strings.Contains(body, "/services/blog/greedy") {
 		t.Error("the page links to the page of a Service that has none")

@@ -1,11 +1,12 @@
 package page
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
 	"unicode"
+
+	"k8s.io/apimachinery/pkg/util/duration"
 )
 
 // legible makes visible what a page hides: names come from others, and one with a
@@ -48,41 +49,16 @@ func (m moments) When(t time.Time) *moment {
 	text := &moment{Exact: t.UTC().Format("2006-01-02 15:04:05 UTC"), Machine: t.UTC().Format(time.RFC3339)}
 	switch ago := m.Now.Sub(t); {
 	case ago >= time.Second:
-		text.Relative = span(ago) + " ago"
+		text.Relative = duration.HumanDuration(ago) + " ago"
 	case ago <= -time.Second:
-		text.Relative = "in " + span(-ago)
+		text.Relative = "in " + duration.HumanDuration(-ago)
 	default:
 		text.Relative = "now"
 	}
 	return text
 }
 
-// span spells how long something is, in the one or two units that matter.
-func span(d time.Duration) string {
-	const day = 24 * time.Hour
-	switch {
-	case d < time.Minute:
-		return fmt.Sprintf("%d s", d/time.Second)
-	case d < 10*time.Minute && d%time.Minute >= time.Second:
-		return fmt.Sprintf("%d min %d s", d/time.Minute, d%time.Minute/time.Second)
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", d/time.Minute)
-	case d < day:
-		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
-	}
-	return fmt.Sprintf("%d d %d h", d/day, d%day/time.Hour)
-}
-
 // latency spells seconds so that the digits matter.
 func latency(seconds float64) string {
-	d := time.Duration(seconds * float64(time.Second))
-	switch {
-	case d >= 10*time.Second:
-		return span(d)
-	case d >= time.Second:
-		return fmt.Sprintf("%.1f s", d.Seconds())
-	case d >= 10*time.Millisecond:
-		return fmt.Sprintf("%d ms", d/time.Millisecond)
-	}
-	return fmt.Sprintf("%.1f ms", float64(d)/float64(time.Millisecond))
+	return time.Duration(seconds * float64(time.Second)).Round(100 * time.Microsecond).String()
 }
