@@ -17,16 +17,8 @@ import (
 // worthPacking is from how many bytes on an answer is compressed.
 const worthPacking = 1 << 10
 
-// answer is something that one replica knows, and another may hand on.
-type answer interface {
-	report.Answer
-	// ByItself says why the program does not move on, and why this is not what the leader
-	// says.
-	ByItself(standstill string, leader error)
-}
-
 // question is what a request asks for.
-type question[K answer] struct {
+type question[K report.Answer] struct {
 	// path is where the leader answers it, below LeaderPath, and led takes that answer; it is
 	// empty where only this process is asked.
 	path string
@@ -36,10 +28,10 @@ type question[K answer] struct {
 }
 
 // reader reads what a request asks for. An error is a mistake of the request.
-type reader[K answer] func(*http.Request) (question[K], error)
+type reader[K report.Answer] func(*http.Request) (question[K], error)
 
 // shown sends what is asked for as JSON.
-func shown[K answer](s *Server, ask reader[K]) http.HandlerFunc {
+func shown[K report.Answer](s *Server, ask reader[K]) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		a, err := ask(r)
 		if err != nil {
@@ -55,7 +47,7 @@ func shown[K answer](s *Server, ask reader[K]) http.HandlerFunc {
 
 // show sends what is asked for, which is the leader's where another replica leads. A
 // leader that does not answer holds no place where things are made.
-func show[K answer](s *Server, w http.ResponseWriter, r *http.Request, a question[K], contentType string, render func(K) ([]byte, error)) {
+func show[K report.Answer](s *Server, w http.ResponseWriter, r *http.Request, a question[K], contentType string, render func(K) ([]byte, error)) {
 	if !s.sending.enter(r.Context()) {
 		busy(w)
 		return

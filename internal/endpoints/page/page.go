@@ -101,7 +101,7 @@ func (s *Server) home(w http.ResponseWriter, r *http.Request) {
 }
 
 // showPage sends a page, which the browser loads again if that was asked for.
-func showPage[K answer](s *Server, w http.ResponseWriter, r *http.Request, ask reader[K], q query, err error, name string, view func(K) any) {
+func showPage[K report.Answer](s *Server, w http.ResponseWriter, r *http.Request, ask reader[K], q query, err error, name string, view func(K) any) {
 	a, fault := ask(r)
 	if err = cmp.Or(err, fault); err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 )
 
 // The pattern of a path with GET matches HEAD as well; the multiplexer answers 405
@@ -94,7 +96,7 @@ func (s *Server) leaderRoutes(mux *http.ServeMux) {
 }
 
 // itself asks for the same of this process alone.
-func itself[K answer](ask reader[K]) reader[K] {
+func itself[K report.Answer](ask reader[K]) reader[K] {
 	return func(r *http.Request) (question[K], error) {
 		a, err := ask(r)
 		a.path = ""
@@ -167,12 +169,6 @@ func withHeaders(next http.Handler, local bool) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// isLoopback reports whether only the machine itself reaches the address.
-func isLoopback(addr net.Addr) bool {
-	parsed, err := netip.ParseAddrPort(addr.String())
-	return err == nil && parsed.Addr().IsLoopback()
 }
 
 // isLocalName reports whether a Host header is an IP address, localhost, or missing.

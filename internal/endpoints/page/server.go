@@ -102,8 +102,8 @@ func (s *Server) Run(ctx context.Context) error {
 		*http.Server
 		listener net.Listener
 	}{
-		{s.server(s.admin, s.adminRoutes()), s.admin},
-		{s.server(s.metrics, s.metricsRoutes()), s.metrics},
+		{s.server(s.opts.Admin, s.adminRoutes()), s.admin},
+		{s.server(s.opts.Metrics, s.metricsRoutes()), s.metrics},
 	}
 	errs := make([]error, len(servers))
 	var running sync.WaitGroup
@@ -129,10 +129,10 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// server makes the HTTP server of one listener.
-func (s *Server) server(listener net.Listener, routes http.Handler) *http.Server {
+// server makes the HTTP server of one address.
+func (s *Server) server(address netip.AddrPort, routes http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           withHeaders(routes, isLoopback(listener.Addr())),
+		Handler:           withHeaders(routes, address.Addr().IsLoopback()),
 		ReadHeaderTimeout: headerTime,
 		ReadTimeout:       requestTime,
 		WriteTimeout:      answerTime,

@@ -125,7 +125,7 @@ func sourceOf(f Facts) SourceState {
 	s := f.Status.Source
 	return SourceState{
 		Kind: f.SourceKind, LastAttempt: stamp(s.LastAttempt), LastSuccess: stamp(s.LastSuccess), NextRead: stamp(s.Next),
-		LastError: words(s.LastErr), RejectedInventories: f.Status.Verdict.Memory.Rejected(), Warnings: f.Warnings, RemoteService: f.Remote,
+		LastError: words(s.LastErr), RejectedInventories: f.Status.Verdict.Memory.Rejected(), Warnings: slices.Clone(f.Warnings), RemoteService: f.Remote,
 	}
 }
 
@@ -172,6 +172,9 @@ type Answer interface {
 	// HandOn notes which replica hands it on. It reports whether it is an answer that the
 	// leader of that identity has made.
 	HandOn(by, leader string) bool
+	// ByItself says in an answer of this process why the program does not move on, and why the
+	// answer is not the leader's: empty and nil where that is not so.
+	ByItself(standstill string, leader error)
 }
 
 // StandsBy reports whether the answer is that of a standby itself, which knows no nodes.
@@ -183,8 +186,7 @@ func (h *Head) HandOn(by, leader string) bool {
 	return h.Leader && h.Election.Holder == leader
 }
 
-// ByItself says in an answer of this process why the program does not move on, and why the
-// answer is not the leader's: empty and nil where that is not so.
+// ByItself implements Answer.
 func (h *Head) ByItself(standstill string, leader error) {
 	h.Standstill = standstill
 	if leader != nil {
