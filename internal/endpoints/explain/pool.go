@@ -163,13 +163,7 @@ func (s *Story) eligible(was, is []inventory.Decision, nodes int) {
 
 // notEligible returns the decisions about what is not eligible, sorted by name.
 func notEligible(decisions []inventory.Decision) []inventory.Decision {
-	var ineligible []inventory.Decision
-	for _, d := range decisions {
-		if d.Reason != "" {
-			ineligible = append(ineligible, d)
-		}
-	}
-	return ByName(ineligible)
+	return ByName(slices.DeleteFunc(slices.Clone(decisions), func(d inventory.Decision) bool { return d.Reason == "" }))
 }
 
 // snake spells a reason as a log key.
@@ -254,17 +248,9 @@ func compareMembers(before, after []inventory.Member) []memberChange {
 func (s *Story) found(all []Finding, now time.Time) {
 	for _, f := range all {
 		if f.Since.Equal(now) {
-			s.say(Debug, "decision changed", "node", f.Node.Name, "address", addressOf(f), "state", f.State.String(), "reason", string(f.Reason), "message", f.Text())
+			s.say(Debug, "decision changed", "node", f.Node.Name, "address", f.Address, "state", f.State.String(), "reason", string(f.Reason), "message", f.Text())
 		}
 	}
-}
-
-// addressOf spells a finding's address; a decision about a whole node has none.
-func addressOf(f Finding) string {
-	if !f.Address.IsValid() {
-		return ""
-	}
-	return f.Address.String()
 }
 
 // removal says when rejected inventories are going to remove endpoints, and when

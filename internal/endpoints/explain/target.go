@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
@@ -57,11 +56,10 @@ func (t ServiceStory) Tell(o writer.Outcome) (ServiceStory, Story) {
 // dryRun says what a dry run does not write, unless that was said last, and returns
 // what it said.
 func (s *Story) dryRun(writes []publish.Write, before string) string {
-	lines := make([]string, len(writes))
-	for i, w := range writes {
-		lines[i] = fmt.Sprintf("%s %s %v %v %v", w.Operation, w.Slice.Name, w.Added, w.Removed, w.Changed)
+	said := ""
+	for _, w := range writes {
+		said += fmt.Sprintln(w.Operation, w.Slice.Name, w.Added, w.Removed, w.Changed)
 	}
-	said := strings.Join(lines, "\n")
 	if said != before {
 		for _, w := range writes {
 			s.say(Info, "dry run, slice not written", wrote(w)...)

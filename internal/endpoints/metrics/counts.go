@@ -1,8 +1,6 @@
 package metrics
 
 import (
-	"cmp"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,18 +11,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 )
-
-// counts are what Metrics counts and no snapshot of the engine has. A pool that no plan has any
-// more is forgotten with the next one.
-type counts struct {
-	mu sync.Mutex
-	// pools are those that are in use.
-	pools map[string]*poolCounts
-	// plans counts the plans.
-	plans uint64
-	// sound is when the documents last were without a mistake.
-	sound time.Time
-}
 
 // Planned takes a plan and the documents that it was made of.
 func (m *Metrics) Planned(set documents.Set, p *assign.Plan) {
@@ -46,7 +32,10 @@ func (m *Metrics) pool(name string) *poolCounts {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.pools[name] == nil {
-		m.pools[name] = &poolCounts{}
+		p := &poolCounts{}
+		p.inventory.Store(&inventoryRead{})
+		p.access.Store(&Access{})
+		m.pools[name] = p
 	}
 	return m.pools[name]
 }
@@ -108,16 +97,6 @@ func (p *poolCounts) read(r pool.Attempt) {
 	}
 	p.good.Add(1)
 	p.inventory.Store(&inventoryRead{r.At, len(r.Nodes)})
-}
-
-// newest returns the newest complete inventory, the zero one before the first.
-func (p *poolCounts) newest() inventoryRead {
-	return *cmp.Or(p.inventory.Load(), &inventoryRead{})
-}
-
-// reached returns how the source is reached, the zero Access before that is known.
-func (p *poolCounts) reached() Access {
-	return *cmp.Or(p.access.Load(), &Access{})
 }
 
 // totals are what one group counted since it began.

@@ -103,11 +103,6 @@ func (f Family) labelNames() []string {
 	return names
 }
 
-// desc is the family as the registry knows it.
-func (f Family) desc() *prometheus.Desc {
-	return prometheus.NewDesc(f.Name, f.Help, f.labelNames(), nil)
-}
-
 // newCounter makes the counters of the family. Those of every combination of
 // closed label values are there from the start.
 func (f Family) newCounter() *prometheus.CounterVec {

@@ -99,7 +99,15 @@ func unless[T any](f *func() T, value T) {
 // Metrics counts, remembers what it is told, and answers scrapes. Its methods may be called
 // at the same time.
 type Metrics struct {
-	counts
+	mu sync.Mutex
+	// pools are those that are in use, with what no snapshot of the engine has. A pool that no
+	// plan has any more is forgotten with the next one.
+	pools map[string]*poolCounts
+	// plans counts the plans.
+	plans uint64
+	// sound is when the documents last were without a mistake.
+	sound time.Time
+
 	handler http.Handler
 
 	writes, requests, loads                 *prometheus.CounterVec
@@ -116,10 +124,10 @@ func New(opts Options) (*Metrics, error) {
 			counted[f.Name] = f
 			continue
 		}
-		values.families, values.descs = append(values.families, f), append(values.descs, f.desc())
+		values.families, values.descs = append(values.families, f), append(values.descs, prometheus.NewDesc(f.Name, f.Help, f.labelNames(), nil))
 	}
 	m := &Metrics{
-		counts: counts{pools: make(map[string]*poolCounts)},
+		pools:  make(map[string]*poolCounts),
 		writes: counted[writesTotal].newCounter(), requests: counted[requestsTotal].newCounter(), loads: counted[storeErrorsTotal].newCounter(),
 		readSeconds: counted[readDuration].newHistogram(), probeSeconds: counted[probeDuration].newHistogram(), writeSeconds: counted[writeDuration].newHistogram(),
 	}

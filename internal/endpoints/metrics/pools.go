@@ -92,9 +92,9 @@ func poolReadFamilies() []Family {
 				return p.counts.bad.Load()
 			}),
 		ofPools("source_last_read_success_timestamp_seconds", Gauge, "Unix time at which the last successful read of the source began; 0 before the first.",
-			func(p *poolView) float64 { return unix(p.counts.newest().at) }),
+			func(p *poolView) float64 { return unix(p.counts.inventory.Load().at) }),
 		ofPools("nodes", Gauge, "Nodes that the newest complete inventory lists.",
-			func(p *poolView) int { return p.counts.newest().nodes }),
+			func(p *poolView) int { return p.counts.inventory.Load().nodes }),
 		{
 			Name: prefix + "not_eligible", Type: Gauge, Labels: poolLabels(Label{Name: "reason", Values: spell(reasons()), Note: "those of the [list of reasons](reasons.md) that say why a node is not eligible"}),
 			Help:   "Nodes and addresses of the newest inventory that are not eligible, by reason; absent where there are none.",
@@ -225,7 +225,7 @@ func poolAccessFamilies() []Family {
 	credentials := func(name, help string, value func(Credential) float64) Family {
 		labels := poolLabels(Label{Name: "credential", Values: []string{Token, Kubeconfig}})
 		return Family{Name: prefix + name, Type: Gauge, Labels: labels, Help: help, sample: eachPool(func(p *poolView, emit emit) {
-			for name, credential := range p.counts.reached().Credentials {
+			for name, credential := range p.counts.access.Load().Credentials {
 				if c := credential(); !c.Expires.IsZero() {
 					emit(value(c), name)
 				}
@@ -237,7 +237,7 @@ func poolAccessFamilies() []Family {
 			Name: prefix + "source_rate_limit_remaining", Type: Gauge, Labels: poolLabels(),
 			Help: "Requests that the IONOS Cloud still allowed in its last answer to the pool; absent if it did not say.",
 			sample: eachPool(func(p *poolView, emit emit) {
-				if limit := p.counts.reached().RateLimit; limit != nil {
+				if limit := p.counts.access.Load().RateLimit; limit != nil {
 					if remaining, known := limit(); known {
 						emit(float64(remaining))
 					}

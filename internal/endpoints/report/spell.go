@@ -15,11 +15,14 @@ func (d *Document) spell(names naming.Names) {
 	if d.Source.RemoteService != nil {
 		messages = append(messages, &d.Source.RemoteService.Message)
 	}
+	for _, list := range [][]string{d.Source.Warnings, d.Store.SlicesOfOthers, d.Store.SlicesBeside} {
+		for i := range list {
+			messages = append(messages, &list[i])
+		}
+	}
 	for _, m := range messages {
 		*m = names.Of(*m)
 	}
-	d.Source.Warnings = spelled(names, d.Source.Warnings)
-	d.Store.SlicesOfOthers, d.Store.SlicesBeside = spelled(names, d.Store.SlicesOfOthers), spelled(names, d.Store.SlicesBeside)
 	for i := range d.Nodes {
 		d.Nodes[i].spell(names)
 	}
@@ -43,16 +46,4 @@ func (n *Node) spell(names naming.Names) {
 	for i := range n.Decisions {
 		n.Decisions[i].Message = names.Of(n.Decisions[i].Message)
 	}
-}
-
-// spelled returns a list of messages in other words; the list is left as it is.
-func spelled(names naming.Names, messages []string) []string {
-	if messages == nil {
-		return nil
-	}
-	all := make([]string, len(messages))
-	for i, m := range messages {
-		all[i] = names.Of(m)
-	}
-	return all
 }

@@ -158,19 +158,15 @@ func (s *survey) remote(g assign.Group) *RemoteService {
 	return r
 }
 
-// sourceKind is the value of SOURCE_KIND that does the same.
+// sourceKind is the value of SOURCE_KIND that does the same, empty where no source is set.
 func sourceKind(pool *v1alpha1.EndpointPool) string {
-	switch source := &pool.Spec.Source; {
-	case source.Static != nil:
-		return "static"
-	case source.File != nil:
-		return "file"
-	case source.Command != nil:
-		return "command"
-	case source.IONOS != nil:
-		return "ionos"
-	case source.Kubernetes != nil:
-		return "kubernetes"
+	from := pool.Spec.Source
+	for kind, is := range map[string]bool{
+		"static": from.Static != nil, "file": from.File != nil, "command": from.Command != nil, "ionos": from.IONOS != nil, "kubernetes": from.Kubernetes != nil,
+	} {
+		if is {
+			return kind
+		}
 	}
 	return ""
 }
