@@ -165,3 +165,17 @@ func TestContract185AChangeOfTheModeHasTheKeysOfAnEndpointAndItsReason(t *testin
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
 }
+
+// TestWhatABeatWasTheFirstToKnowIsToldWithTheNextOutcome: a beat tells no changes, and the
+// next outcome tells all since the one before it.
+func TestWhatABeatWasTheFirstToKnowIsToldWithTheNextOutcome(t *testing.T) {
+	t.Parallel()
+	h := newChronicle()
+	h.decide(&guard.Inventory{Nodes: 1, Candidates: []inventory.Candidate{{Node: inventory.Identity{Name: "w1"}, Address: netip.MustParseAddr("10.0.0.1")}}})
+	h.at = h.at.Add(time.Minute)
+	h.tell(pool.Outcome{Beat: true, Decided: true})
+	h.tell(pool.Outcome{Passed: true, Decided: true})
+	if got, want := h.spelled(), []string{"10.0.0.1 absent -> ready Ready x1"}; !cmp.Equal(got, want) || !h.memory.ModeSince.Equal(h.at) {
+		t.Errorf("got %q and the mode since %v, want %q and %v", got, h.memory.ModeSince, want, h.at)
+	}
+}

@@ -53,7 +53,8 @@ func (p Pool) Tell(o pool.Outcome) (Pool, Story) {
 	s.trouble(before, o)
 	s.placement(before, o)
 	s.elsewhere(before.Verdict.Elsewhere > 0, o.Verdict)
-	if o.Beat {
+	if o.Beat { // what it says of these is told with the next outcome, if it is new
+		p.last.Decided, p.last.Verdict, p.last.Source = before.Decided, before.Verdict, before.Source
 		return p, s
 	}
 	if o.Read != nil {
