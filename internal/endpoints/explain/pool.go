@@ -49,6 +49,7 @@ func (p Pool) Tell(o pool.Outcome) (Pool, Story) {
 		before.Verdict = o.Verdict
 	}
 	p.last = o
+	p.last.Read = nil // it has every node of an inventory
 	p.tellOverruns(before, o, &s)
 	s.trouble(before, o)
 	s.placement(before, o)
