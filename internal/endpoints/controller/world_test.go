@@ -329,7 +329,7 @@ func (s worldStore) Load(context.Context) (publish.State, error) {
 			state.Slices = append(state.Slices, one.Slice)
 		}
 	}
-	slices.SortFunc(state.Slices, func(a, b publish.Slice) int { return s.of.CompareNames(a.Name, b.Name) })
+	slices.SortFunc(state.Slices, publish.CompareSlices)
 	return state, nil
 }
 

@@ -1,9 +1,7 @@
 package publish
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -13,14 +11,8 @@ import (
 // Service without a selector into slices.
 const mirrorer = "endpointslicemirroring-controller.k8s.io"
 
-// ToBeside returns what the object publishes beside our slices; nothing is
-// published, and Endpoints is 0, when it is ours by name, is of another Service,
-// or is empty.
-func ToBeside(object *discoveryv1.EndpointSlice, target Target) Beside {
-	_, _, ours := target.ParseName(object.Name)
-	if ours || object.Labels[discoveryv1.LabelServiceName] != target.Service {
-		return Beside{}
-	}
+// toBeside returns what the object publishes beside our slices.
+func toBeside(object *discoveryv1.EndpointSlice, target Target) Beside {
 	manager := object.Labels[discoveryv1.LabelManagedBy]
 	beside := Beside{Name: object.Name, Manager: bounded(manager), Endpoints: len(object.Endpoints)}
 	count := inventory.Counted(beside.Endpoints, "endpoint", "endpoints")
@@ -44,15 +36,4 @@ func remedy(b Beside, target Target) string {
 		return fmt.Sprintf("it has no label %s, so it may have been made by hand: %sdelete it", discoveryv1.LabelManagedBy, first)
 	}
 	return fmt.Sprintf("it is managed by %q: %sstop that from managing slices of this Service, then delete the slice if it is still there", b.Manager, first)
-}
-
-// BesideOf returns those that publish anything, sorted by name; none for a Service
-// with a selector, whose slices are those of Kubernetes.
-func BesideOf(service Service, found []Beside) []Beside {
-	if service.HasSelector {
-		return nil
-	}
-	counts := slices.DeleteFunc(slices.Clone(found), func(b Beside) bool { return b.Endpoints == 0 })
-	slices.SortFunc(counts, func(a, b Beside) int { return cmp.Compare(a.Name, b.Name) })
-	return counts
 }

@@ -29,7 +29,11 @@ func TestWhatPublishesBesideOursIsNamedWithTheSafeRemedy(t *testing.T) {
 			if test.manager == "" {
 				delete(o.Labels, discoveryv1.LabelManagedBy)
 			}
-			got := publish.ToBeside(o, target())
+			all := beside(publish.Service{}, o)
+			if len(all) != 1 {
+				t.Fatalf("got %+v, want one", all)
+			}
+			got := all[0]
 			if got.Name != o.Name || got.Manager != test.manager || got.Endpoints != len(o.Endpoints) {
 				t.Errorf("got %+v, want %s of %q with %d endpoints", got, o.Name, test.manager, len(o.Endpoints))
 			}
@@ -59,16 +63,29 @@ func TestWhatIsOursOrPublishesNothingIsNotBeside(t *testing.T) {
 		o := object()
 		o.Name = "web-x7f2k"
 		change(o)
-		if got := publish.BesideOf(publish.Service{}, []publish.Beside{publish.ToBeside(o, target())}); len(got) != 0 {
+		if got := beside(publish.Service{}, o); len(got) != 0 {
 			t.Errorf("%s: got %+v, want none", name, got)
 		}
 	}
 }
 
 func TestWhatIsBesideIsSorted(t *testing.T) {
-	found := []publish.Beside{{Name: "c", Endpoints: 1}, {Name: "a", Endpoints: 1}, {Name: "b", Endpoints: 1}}
-	got := publish.BesideOf(publish.Service{}, found)
+	var found []*discoveryv1.EndpointSlice
+	for _, name := range []string{"c", "a", "b"} {
+		o := object()
+		o.Name = name
+		found = append(found, o)
+	}
+	got := beside(publish.Service{}, found...)
 	if len(got) != 3 || got[0].Name != "a" || got[1].Name != "b" || got[2].Name != "c" || found[0].Name != "c" {
 		t.Errorf("got %v, want them by name and the input left alone", got)
 	}
+	if got := beside(publish.Service{HasSelector: true}, found...); len(got) != 0 {
+		t.Errorf("got %v beside the slices of a Service with a selector, want none", got)
+	}
+}
+
+// beside returns what the objects publish beside the slices of the target.
+func beside(service publish.Service, objects ...*discoveryv1.EndpointSlice) []publish.Beside {
+	return publish.StateOf(service, objects, target()).Beside
 }

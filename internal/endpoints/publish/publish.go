@@ -231,14 +231,15 @@ func (m marked) Error() string { return m.err.Error() }
 func (m marked) Unwrap() []error { return []error{m.as, m.err} }
 
 // StateOf is what a store answers for the target: its Service, the objects that
-// have a name of the target, and those that publish beside them. The order of the
-// objects means nothing.
+// have a name of the target, and those that publish beside them: none for a Service with a
+// selector, whose slices are those of Kubernetes. The order of the objects means nothing.
 func StateOf(service Service, objects []*discoveryv1.EndpointSlice, target Target) State {
 	state := State{Service: service}
-	var beside []Beside
 	for _, object := range objects {
 		if _, _, ours := target.ParseName(object.Name); !ours {
-			beside = append(beside, ToBeside(object, target))
+			if !service.HasSelector && len(object.Endpoints) > 0 && object.Labels[discoveryv1.LabelServiceName] == target.Service {
+				state.Beside = append(state.Beside, toBeside(object, target))
+			}
 			continue
 		}
 		slice, refusal := ToSlice(object, target)
@@ -248,9 +249,9 @@ func StateOf(service Service, objects []*discoveryv1.EndpointSlice, target Targe
 		}
 		state.Slices = append(state.Slices, slice)
 	}
-	slices.SortFunc(state.Slices, func(a, b Slice) int { return target.CompareNames(a.Name, b.Name) })
+	slices.SortFunc(state.Slices, CompareSlices)
 	slices.SortFunc(state.Refused, func(a, b Refusal) int { return cmp.Compare(a.Name, b.Name) })
-	state.Beside = BesideOf(service, beside)
+	slices.SortFunc(state.Beside, func(a, b Beside) int { return cmp.Compare(a.Name, b.Name) })
 	return state
 }
 

@@ -312,18 +312,10 @@ func (t Target) separator() string {
 	return "-"
 }
 
-// CompareNames orders slice names of the target by family, then by number;
-// names that are not the target's come last.
-func (t Target) CompareNames(a, b string) int {
-	familyA, numberA, okA := t.ParseName(a)
-	familyB, numberB, okB := t.ParseName(b)
-	if okA != okB {
-		if okA {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(cmp.Compare(familyA, familyB), cmp.Compare(numberA, numberB), cmp.Compare(a, b))
+// CompareSlices orders slices of one target by family, then by number: the names of one
+// family begin alike, so that the shorter of two has the smaller number.
+func CompareSlices(a, b Slice) int {
+	return cmp.Or(cmp.Compare(a.Family, b.Family), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
 }
 
 // publishNotReady is the annotation, with the value "true", of a slice whose

@@ -119,7 +119,7 @@ func (w *world) apply(write publish.Write) {
 		}
 		w.state.Slices[i] = written
 	}
-	slices.SortFunc(w.state.Slices, func(a, b publish.Slice) int { return w.target.CompareNames(a.Name, b.Name) })
+	slices.SortFunc(w.state.Slices, publish.CompareSlices)
 	w.writes++
 	w.endpoints += len(written.Endpoints)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -139,10 +140,10 @@ func (s *Memory) notify() {
 	}
 }
 
-// sorted returns the objects in the order of the target's names.
+// sorted returns the objects by name.
 func (s *Memory) sorted() []*discoveryv1.EndpointSlice {
 	return slices.SortedFunc(maps.Values(s.objects), func(a, b *discoveryv1.EndpointSlice) int {
-		return s.target.CompareNames(a.Name, b.Name)
+		return cmp.Compare(a.Name, b.Name)
 	})
 }
 

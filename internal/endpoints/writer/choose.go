@@ -190,7 +190,7 @@ func (o *Outbox) Merge(known []publish.Slice, loaded publish.State, ended int) (
 			results = append(results, *result)
 		}
 	}
-	sort(merged)
+	slices.SortFunc(merged, publish.CompareSlices)
 	slices.SortFunc(results, bySent)
 	o.ready = count(merged)
 	return merged, results, resolved
@@ -215,7 +215,7 @@ func Landed(known []publish.Slice, result Result) []publish.Slice {
 	slice := result.Write.Slice
 	slice.Version, slice.Changed = result.Version, result.Write.Trigger
 	after := put(slices.Clone(known), slice)
-	sort(after)
+	slices.SortFunc(after, publish.CompareSlices)
 	return after
 }
 

@@ -1,7 +1,6 @@
 package writer
 
 import (
-	"cmp"
 	"net/netip"
 	"slices"
 
@@ -234,12 +233,4 @@ func put(all []publish.Slice, s publish.Slice) []publish.Slice {
 		}
 	}
 	return append(all, s)
-}
-
-// sort orders slices by family and number. All names begin alike, so that of two
-// the shorter one has the smaller number.
-func sort(all []publish.Slice) {
-	slices.SortFunc(all, func(a, b publish.Slice) int {
-		return cmp.Or(cmp.Compare(a.Family, b.Family), cmp.Compare(len(a.Name), len(b.Name)), cmp.Compare(a.Name, b.Name))
-	})
 }

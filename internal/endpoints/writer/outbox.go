@@ -206,7 +206,7 @@ func (o *Outbox) Planned(known []publish.Slice) []publish.Slice {
 			planned = put(planned, r.write.Slice)
 		}
 	}
-	sort(planned)
+	slices.SortFunc(planned, publish.CompareSlices)
 	return planned
 }
 

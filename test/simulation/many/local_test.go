@@ -244,7 +244,6 @@ func (s *store) Load(ctx context.Context) (publish.State, error) {
 			objects = append(objects, o)
 		}
 	}
-	slices.SortFunc(objects, func(a, b *discoveryv1.EndpointSlice) int { return s.target.CompareNames(a.Name, b.Name) })
 	state := publish.StateOf(service, objects, s.target)
 	if s.lately(isNotWatched, 0, s.target.Namespace) {
 		state.Stale = errors.New("the watch has sent nothing")
