@@ -192,7 +192,7 @@ func (o *Outbox) Merge(known []publish.Slice, loaded publish.State, ended int) (
 	}
 	slices.SortFunc(merged, publish.CompareSlices)
 	slices.SortFunc(results, bySent)
-	o.ready = count(merged)
+	o.known = merged
 	return merged, results, resolved
 }
 

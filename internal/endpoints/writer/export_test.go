@@ -12,7 +12,7 @@ type Machine struct{ m *machine }
 
 // NewMachine returns one that starts from the fill's state, or with a load.
 func NewMachine(f Fill, dryRun bool, random func() float64) Machine {
-	return Machine{newMachine(f, dryRun, NewOutbox(OutboxOptions{Random: random}), random)}
+	return Machine{newMachine(f, dryRun, NewOutbox(&Server{Lanes: Lanes}, random), random)}
 }
 
 // Decide takes what the pools decided.
@@ -42,15 +42,14 @@ func (m Machine) Loaded(state publish.State, err error, now time.Time) {
 
 // Take returns the write that goes out now, and Report takes in what came of it.
 func (m Machine) Take(now time.Time) (publish.Write, bool) {
-	w, _, ok := m.m.take(now)
-	return w, ok
+	return m.m.take(now)
 }
 
 // Report takes in what came of a write.
 func (m Machine) Report(r Result, now time.Time) { m.m.handle(event{report: &r}, now) }
 
 // Turn, Tell and Next are the machine's.
-func (m Machine) Turn(now time.Time) (Turn, bool) { return m.m.turn(now) }
+func (m Machine) Turn(now time.Time) (Turn, bool) { return m.m.outbox.Next(now) }
 
 // Tell is the machine's.
 func (m Machine) Tell(now time.Time) (Outcome, bool) { return m.m.tell(now) }
@@ -70,9 +69,9 @@ func Touched(events int) int {
 // Takes reports whether a store of a slow namespace, and one of another, may be read while so many
 // of slow namespaces are.
 func Takes(slow int) (slowOne, other bool) {
-	l := new(loads)
+	k := newLanes(1).loads
 	for range slow {
-		l.began(&namespace{unread: true})
+		k.began(&usage{slow: true})
 	}
-	return l.takes(&namespace{unread: true}, 9), l.takes(&namespace{}, 9)
+	return k.takes(usage{slow: true}), k.takes(usage{})
 }

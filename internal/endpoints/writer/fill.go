@@ -101,7 +101,7 @@ func (l *loop) start(f *fill, now time.Time) {
 		return
 	}
 	if f.outbox == nil {
-		f.outbox = NewOutbox(OutboxOptions{Lanes: l.opts.Lanes, Random: l.opts.Random, Server: &l.lanes.server})
+		f.outbox = NewOutbox(&l.lanes.server, l.opts.Random)
 	}
 	f.machine, f.unread = newMachine(f.Fill, f.target.opts.DryRun, f.outbox, l.opts.Random), false
 	l.touch(f)
@@ -182,7 +182,7 @@ func (l *loop) touch(f *fill) {
 func (l *loop) queue(f *fill, now time.Time) {
 	class := noClass
 	l.isolated(f, now, func(m *machine) {
-		if turn, ok := m.turn(now); ok {
+		if turn, ok := m.outbox.Next(now); ok {
 			if f.Phase != Serving && !m.dies { // what a hand-over takes back is no loss
 				turn.Rank = Rest
 			}
@@ -196,12 +196,12 @@ func (l *loop) queue(f *fill, now time.Time) {
 func (l *loop) take(f *fill, now time.Time) (w writing, ok bool) {
 	l.isolated(f, now, func(m *machine) {
 		w = writing{target: f.target, fill: f, store: f.Store, outbox: f.outbox, service: f.service}
-		w.write, w.retry, ok = m.take(now)
+		w.write, ok = m.take(now)
 	})
 	if ok {
 		f.flying++
 		w.target.requests++
-		l.lanes.sent(f.service, w.retry)
+		l.lanes.sent(f.service)
 	}
 	return w, ok
 }

@@ -49,18 +49,6 @@ func (i *inbox) put(change func(*news)) {
 	transport.Signal(i.filled)
 }
 
-func (i *inbox) move(t *Filler, gone bool) {
-	i.put(func(n *news) { n.moves = append(n.moves, move{t, gone}) })
-}
-
-func (i *inbox) decided(pool string, v *guard.Verdict) {
-	i.put(func(n *news) { n.verdicts[pool] = v })
-}
-
-func (i *inbox) changed(t *Filler) { i.put(func(n *news) { n.changed[t] = true }) }
-
-func (i *inbox) phase(t *Filler, phases []Phase) { i.put(func(n *news) { n.phases[t] = phases }) }
-
 // rest notes whether the loop has nothing to do until something comes, or time calls for it.
 func (i *inbox) rest(idle bool) {
 	i.mu.Lock()

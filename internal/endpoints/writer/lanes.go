@@ -1,30 +1,44 @@
 package writer
 
-import (
-	"time"
-)
+import "time"
 
 const (
 	// perService is how many writers one Service may have.
 	perService = 2
 	// spare is how many writers no single namespace gets, nor all slow ones together.
 	spare = 2
+	// loaders is how many stores are read at a time, and fewLoaders how many of them one
+	// namespace gets, and all slow ones together.
+	loaders    = 4
+	fewLoaders = 2
 	// slowAfter is how long a request of a slow namespace takes at least.
 	slowAfter = time.Second
 )
 
-// lanes counts the requests in flight, so that whatever hangs leaves writers to the
-// others. A Service without others may have all of them.
+// lanes counts the requests in flight, so that whatever hangs leaves writers and readers
+// to the others. A Service without others may have all of them.
 type lanes struct {
-	all        int
-	server     Server
-	services   map[string]*service
-	namespaces map[string]*namespace
-	// slow is how many requests of slow namespaces are in flight.
-	slow int
+	server        Server
+	services      map[string]*service
+	namespaces    map[string]*namespace
+	writes, loads kind
 }
 
-// service counts the requests of one Service. It is there while it has fills or requests.
+// kind counts the requests of one kind.
+type kind struct {
+	// most is how many one namespace may have, and all slow ones together.
+	most         int
+	flying, slow int
+}
+
+// usage is how much of it one namespace has; slow says that its last request took long, or
+// was a load that failed.
+type usage struct {
+	flying int
+	slow   bool
+}
+
+// service counts the writes of one Service. It is there while it has fills or requests.
 type service struct {
 	name          string
 	namespace     *namespace
@@ -33,14 +47,43 @@ type service struct {
 
 // namespace counts the requests of one namespace.
 type namespace struct {
-	name             string
-	services, flying int
-	// slow says that the last request took long.
-	slow bool
-	// loading is how many loads are in flight; unread says that the last one failed or
-	// took long.
-	loading int
-	unread  bool
+	name          string
+	services      int
+	writes, loads usage
+	// turn is when it last had its turn.
+	turn int
+}
+
+// newLanes returns those of so many writers.
+func newLanes(writers int) lanes {
+	return lanes{
+		server: Server{Lanes: writers}, services: make(map[string]*service), namespaces: make(map[string]*namespace),
+		writes: kind{most: max(writers-spare, 1)}, loads: kind{most: fewLoaders},
+	}
+}
+
+// takes reports whether a namespace may have one more.
+func (k *kind) takes(u usage) bool { return u.flying < k.most && (!u.slow || k.slow < k.most) }
+
+// began counts a request.
+func (k *kind) began(u *usage) {
+	k.flying++
+	u.flying++
+	if u.slow {
+		k.slow++
+	}
+}
+
+// ended counts the end of one, after which the namespace is slow or not.
+func (k *kind) ended(u *usage, slow bool) {
+	if u.slow {
+		k.slow -= u.flying
+	}
+	k.flying--
+	u.flying--
+	if u.slow = slow; slow {
+		k.slow += u.flying
+	}
 }
 
 // join returns the counts of the Service that a fill is for.
@@ -77,83 +120,24 @@ func (l *lanes) forget(s *service) {
 	}
 }
 
-// free reports whether a request may be sent at now.
-func (l *lanes) free(now time.Time) bool {
-	return l.server.Underway < l.all && l.server.Takes(now)
+// takesWrite reports whether the namespace and the Service of a fill may have one more
+// write, and takesLoad does so of a load.
+func (l *lanes) takesWrite(f *fill) bool {
+	return (len(l.namespaces) == 1 || l.writes.takes(f.namespace.writes)) && (len(l.services) == 1 || f.service.flying < perService)
 }
 
-// forNamespace reports whether the namespace may have one more.
-func (l *lanes) forNamespace(ns *namespace) bool {
-	most := max(l.all-spare, 1)
-	return len(l.namespaces) == 1 || ns.flying < most && (!ns.slow || l.slow < most)
+func (l *lanes) takesLoad(ns *namespace) bool {
+	return len(l.namespaces) == 1 || l.loads.takes(ns.loads)
 }
 
-// forFill reports whether the Service of the fill may have one more.
-func (l *lanes) forFill(f *fill) bool {
-	return len(l.services) == 1 || f.service.flying < perService
+// sent and ended count a write.
+func (l *lanes) sent(s *service) {
+	s.flying++
+	l.writes.began(&s.namespace.writes)
 }
 
-// sent and ended count a request.
-func (l *lanes) sent(s *service, retry bool) { l.count(s, retry, 1) }
-
-func (l *lanes) ended(s *service, retry bool, took time.Duration) {
-	l.count(s, retry, -1)
-	ns := s.namespace
-	if slow := took >= slowAfter; slow != ns.slow {
-		ns.slow = slow
-		if slow {
-			l.slow += ns.flying
-		} else {
-			l.slow -= ns.flying
-		}
-	}
+func (l *lanes) ended(s *service, took time.Duration) {
+	s.flying--
+	l.writes.ended(&s.namespace.writes, took >= slowAfter)
 	l.forget(s)
-}
-
-func (l *lanes) count(s *service, retry bool, n int) {
-	l.server.Underway += n
-	s.flying += n
-	s.namespace.flying += n
-	if s.namespace.slow {
-		l.slow += n
-	}
-	if retry {
-		l.server.Retrying += n
-	}
-}
-
-// loaders is how many stores are read at a time. A namespace has two of them at most
-// if there is another, and so have all those together whose last load failed or took
-// long: a store that hangs leaves readers to the others.
-const (
-	loaders    = 4
-	fewLoaders = 2
-)
-
-// loads counts the loads in flight.
-type loads struct{ all, suspect int }
-
-// takes reports whether one of that many namespaces may have one more.
-func (l *loads) takes(ns *namespace, namespaces int) bool {
-	return namespaces == 1 || ns.loading < fewLoaders && (!ns.unread || l.suspect < fewLoaders)
-}
-
-// began counts a load, and reports whether its namespace may hang.
-func (l *loads) began(ns *namespace) (suspect bool) {
-	l.all++
-	ns.loading++
-	if ns.unread {
-		l.suspect++
-	}
-	return ns.unread
-}
-
-// ended counts the end of a load that failed or took long, or neither.
-func (l *loads) ended(ns *namespace, suspect, trouble bool) {
-	l.all--
-	ns.loading--
-	ns.unread = trouble
-	if suspect {
-		l.suspect--
-	}
 }

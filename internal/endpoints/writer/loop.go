@@ -27,7 +27,6 @@ type loop struct {
 	// undecided are the fills that the newest verdicts did not reach yet, touched those
 	// that had an event in this turn, unread those that wait for a load.
 	undecided, touched, unread []*fill
-	loads                      loads
 
 	writes  chan writing
 	written chan writing
@@ -44,7 +43,6 @@ type writing struct {
 	store   Store
 	outbox  *Outbox
 	service *service
-	retry   bool
 	write   publish.Write
 	result  Result
 }
@@ -56,7 +54,6 @@ type load struct {
 	machine *machine
 	store   Store
 	began   time.Time
-	suspect bool
 	loaded  loaded
 }
 
@@ -67,7 +64,7 @@ func newLoop(s *Set) *loop {
 	return &loop{
 		Set: s, atOnce: atOnce, fills: make(map[string]*fill),
 		takers: make(map[string]map[*Filler]bool), verdicts: make(map[string]*guard.Verdict),
-		lanes: lanes{all: s.opts.Lanes, services: make(map[string]*service), namespaces: make(map[string]*namespace)}, bucket: rateOf(s.opts.Rate),
+		lanes: newLanes(s.opts.Lanes), bucket: rateOf(s.opts.Rate),
 		writes: make(chan writing, s.opts.Lanes), written: make(chan writing, s.opts.Lanes),
 		reads: make(chan load, loaders), read: make(chan load, loaders),
 	}
@@ -100,17 +97,10 @@ func (l *loop) reader(ctx context.Context) {
 	}
 }
 
-// happened is what came from another goroutine; the zero one is that time went by.
-type happened struct {
-	news    bool
-	written *writing
-	read    *load
-}
-
-// wait returns what happens next. While fills wait for their verdicts it does not
+// wait takes in what happens next. While fills wait for their verdicts it does not
 // wait.
-func (l *loop) wait(ctx context.Context) happened {
-	l.inbox.rest(len(l.undecided)+len(l.unread)+l.lanes.server.Underway+l.loads.all == 0 && (l.turns.waiting == 0 || !l.lanes.server.Takes(time.Now())))
+func (l *loop) wait(ctx context.Context) {
+	l.inbox.rest(len(l.undecided)+len(l.unread)+l.lanes.writes.flying+l.lanes.loads.flying == 0 && (len(l.turns.waiting) == 0 || !l.lanes.server.Takes(time.Now())))
 	var due <-chan time.Time
 	if len(l.undecided) == 0 {
 		timer := time.NewTimer(l.pause(time.Now()))
@@ -122,20 +112,19 @@ func (l *loop) wait(ctx context.Context) happened {
 	select {
 	case <-ctx.Done():
 	case w := <-l.written:
-		return happened{written: &w}
+		l.report(w, time.Now())
 	case r := <-l.read:
-		return happened{read: &r}
+		l.loaded(r, time.Now())
 	case <-l.inbox.filled:
-		return happened{news: true}
+		l.absorb(l.inbox.take(), time.Now())
 	case <-due:
 	}
-	return happened{}
 }
 
 // pause is how long nothing is to be done if nothing happens.
 func (l *loop) pause(now time.Time) time.Duration {
 	next := earliest(now.Add(heartbeat), l.agenda.next())
-	if l.turns.waiting > 0 {
+	if len(l.turns.waiting) > 0 {
 		next = earliest(next, l.lanes.server.Wake(now))
 		if at := l.bucket.next(); at.After(now) {
 			next = earliest(next, at)
@@ -144,19 +133,10 @@ func (l *loop) pause(now time.Time) time.Duration {
 	return max(next.Sub(now), time.Nanosecond)
 }
 
-// turn takes in what happened, lets each fill that it concerns decide, sends what is
-// most urgent, and tells. Of many fills that a verdict concerns it takes one, so that
-// the writers need not wait for all.
-func (l *loop) turn(h happened) {
-	now := time.Now()
-	switch {
-	case h.news:
-		l.absorb(l.inbox.take(), now)
-	case h.written != nil:
-		l.report(*h.written, now)
-	case h.read != nil:
-		l.loaded(*h.read, now)
-	}
+// turn lets each fill that something happened to decide, sends what is most urgent, and
+// tells. Of many fills that a verdict concerns it takes one, so that the writers need not
+// wait for all.
+func (l *loop) turn(now time.Time) {
 	if len(l.undecided) > 0 {
 		f := l.undecided[0]
 		l.undecided[0], l.undecided = nil, l.undecided[1:]
@@ -210,14 +190,12 @@ func inOrder[V any](of map[*Filler]V) []*Filler {
 func (l *loop) report(w writing, now time.Time) {
 	f := w.fill
 	w.target.ended()
-	l.lanes.ended(w.service, w.retry, now.Sub(w.result.Sent))
+	l.lanes.ended(w.service, now.Sub(w.result.Sent))
 	f.flying--
-	switch {
-	case f.outbox != w.outbox: // a panic made it a stranger
-	case f.machine != nil:
+	if f.machine != nil && f.outbox == w.outbox {
 		l.handle(f, event{report: &w.result}, now)
-	default:
-		survive(func() { f.outbox.Report(w.result, now) })
+	} else { // the target is gone, or a panic made the outbox a stranger
+		survive(func() { w.outbox.Report(w.result, now) })
 	}
 }
 
@@ -225,7 +203,7 @@ func (l *loop) report(w writing, now time.Time) {
 func (l *loop) loaded(r load, now time.Time) {
 	r.target.ended()
 	r.fill.loading = false
-	l.loads.ended(r.fill.namespace, r.suspect, r.loaded.err != nil || now.Sub(r.began) >= slowAfter)
+	l.lanes.loads.ended(&r.fill.namespace.loads, r.loaded.err != nil || now.Sub(r.began) >= slowAfter)
 	if r.fill.machine == r.machine {
 		l.handle(r.fill, event{loaded: &r.loaded}, now)
 	}
@@ -249,12 +227,12 @@ func (l *loop) settle(now time.Time) {
 
 // send gives the most urgent writes to the writers that are free.
 func (l *loop) send(now time.Time) {
-	allowed := func(class int) bool {
-		return (class < classOf(Turn{Rank: Gain}) || !l.bucket.next().After(now)) &&
-			(!retries(class) || l.lanes.server.TakesRetries(l.lanes.all))
+	allowed := func(f *fill) bool {
+		return (f.class < classOf(Turn{Rank: Gain}) || !l.bucket.next().After(now)) &&
+			(!retries(f.class) || l.lanes.server.TakesRetries()) && l.lanes.takesWrite(f)
 	}
-	for l.turns.waiting > 0 && l.lanes.free(now) {
-		f, class := l.turns.take(allowed, l.lanes.forNamespace, l.lanes.forFill)
+	for l.lanes.server.Free(now) {
+		f, class := l.turns.take(allowed)
 		if f == nil {
 			return
 		}
@@ -278,9 +256,9 @@ func (l *loop) send(now time.Time) {
 
 // load starts loads while readers are free.
 func (l *loop) load(now time.Time) {
-	for i := 0; i < len(l.unread) && l.loads.all < loaders; {
+	for i := 0; i < len(l.unread) && l.lanes.loads.flying < loaders; {
 		f := l.unread[i]
-		if f.machine != nil && f.unread && (f.loading || !l.loads.takes(f.namespace, len(l.lanes.namespaces))) {
+		if f.machine != nil && f.unread && (f.loading || !l.lanes.takesLoad(f.namespace)) {
 			i++
 			continue
 		}
@@ -290,19 +268,14 @@ func (l *loop) load(now time.Time) {
 		}
 		f.unread, f.loading = false, true
 		f.target.requests++
-		l.reads <- load{
-			target: f.target, fill: f, machine: f.machine, store: f.Store, began: now,
-			suspect: l.loads.began(f.namespace), loaded: loaded{ended: f.outbox.Ended()},
-		}
+		l.lanes.loads.began(&f.namespace.loads)
+		l.reads <- load{target: f.target, fill: f, machine: f.machine, store: f.Store, began: now, loaded: loaded{ended: f.outbox.Ended()}}
 	}
 }
 
 // finish waits for the writes under way, at most WriteTimeout, and reports them.
-func (l *loop) finish(h happened) {
-	if h.written != nil {
-		l.report(*h.written, time.Now())
-	}
-	for l.lanes.server.Underway > 0 {
+func (l *loop) finish() {
+	for l.lanes.writes.flying > 0 {
 		l.report(<-l.written, time.Now())
 	}
 	for _, f := range l.fills {

@@ -2,7 +2,6 @@ package writer
 
 import (
 	"cmp"
-	"reflect"
 	"slices"
 	"time"
 
@@ -113,18 +112,13 @@ func (m *machine) pass(now time.Time) {
 	m.right = len(writes) == 0 && m.outbox.Settled()
 }
 
-// turn returns how urgent the next write is, and false if nothing is to be written
-// now.
-func (m *machine) turn(now time.Time) (Turn, bool) { return m.outbox.Next(now) }
-
 // take returns the write that goes out now: handle gets what comes of it. A diff that
 // has become old is made anew first.
-func (m *machine) take(now time.Time) (w publish.Write, retry, ok bool) {
+func (m *machine) take(now time.Time) (w publish.Write, ok bool) {
 	if m.outbox.Stale(now) {
 		m.pass(now)
 	}
-	w, ok = m.outbox.Take(now)
-	return w, ok && m.outbox.Retries(w.Slice.Name), ok
+	return m.outbox.Take(now)
 }
 
 // next returns when time alone is an event, zero if it never is.
@@ -207,7 +201,7 @@ func (m *machine) absorbLoaded(r loaded, now time.Time) bool {
 // same reports whether both states are equal, versions included, so that nothing
 // has to be planned anew.
 func same(a, b publish.State) bool {
-	return reflect.DeepEqual(a.Service, b.Service) && slices.Equal(a.Refused, b.Refused) && slices.Equal(a.Beside, b.Beside) &&
+	return a.Service.Same(b.Service) && slices.Equal(a.Refused, b.Refused) && slices.Equal(a.Beside, b.Beside) &&
 		slices.EqualFunc(a.Slices, b.Slices, publish.Slice.SameVersion)
 }
 

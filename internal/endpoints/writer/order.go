@@ -110,18 +110,6 @@ func (o *Outbox) blocked(w publish.Write) bool {
 	return slices.ContainsFunc(w.Removed, func(addr netip.Addr) bool { return o.arriving(addr) && published(o.final, addr) })
 }
 
-// failing is how many of the requests in flight are for slices whose last write
-// failed.
-func (o *Outbox) failing() int {
-	n := 0
-	for _, r := range o.records {
-		if r.inFlight() && r.failing() {
-			n++
-		}
-	}
-	return max(n, o.server.Retrying)
-}
-
 // arriving reports whether a write that is not known to have landed publishes the
 // address: until it has, no other slice may drop it, unless nothing is to publish
 // it any more.
@@ -133,26 +121,6 @@ func (o *Outbox) arriving(addr netip.Addr) bool {
 	}
 	return false
 }
-
-// readiness is how many ready endpoints each slice publishes.
-type readiness map[string]readySlice
-
-type readySlice struct {
-	family publish.Family
-	ready  int
-}
-
-// count counts the ready endpoints of slices.
-func count(known []publish.Slice) readiness {
-	counts := make(readiness, len(known))
-	for _, s := range known {
-		counts.set(s)
-	}
-	return counts
-}
-
-// set notes what the slice publishes.
-func (c readiness) set(s publish.Slice) { c[s.Name] = readySlice{s.Family, readyIn(s)} }
 
 // readyIn counts the ready endpoints of one slice.
 func readyIn(s publish.Slice) int {
@@ -167,28 +135,23 @@ func readyIn(s publish.Slice) int {
 
 // wouldEmpty reports whether nothing of the family might be ready once the write
 // has landed, although another write makes something ready: that one goes first.
-// What is in flight counts with the worse of what it may leave.
 func (o *Outbox) wouldEmpty(w publish.Write) bool {
-	left := readyIn(w.Slice)
-	if left > 0 || o.ready[w.Slice.Name].ready == 0 {
+	if readyIn(w.Slice) > 0 || readyIn(find(o.known, w.Slice.Name)) == 0 {
 		return false
 	}
-	for name, s := range o.ready {
-		if s.family == w.Slice.Family && name != w.Slice.Name {
-			left += o.leastReady(name)
-		}
+	stays := func(s publish.Slice) bool {
+		return s.Family == w.Slice.Family && s.Name != w.Slice.Name && o.leastReady(s) > 0
 	}
-	return left == 0 && o.gains(w)
+	return !slices.ContainsFunc(o.known, stays) && o.gains(w)
 }
 
 // leastReady is how many ready endpoints the slice publishes, or the write in flight
 // leaves there if those are fewer.
-func (o *Outbox) leastReady(name string) int {
-	ready := o.ready[name].ready
-	if r := o.records[name]; r != nil && r.write != nil {
-		return min(ready, readyIn(r.write.Slice))
+func (o *Outbox) leastReady(s publish.Slice) int {
+	if r := o.records[s.Name]; r != nil && r.write != nil {
+		return min(readyIn(s), readyIn(r.write.Slice))
 	}
-	return ready
+	return readyIn(s)
 }
 
 // gains reports whether another write of the family, waiting or in flight, makes
@@ -196,7 +159,7 @@ func (o *Outbox) leastReady(name string) int {
 func (o *Outbox) gains(w publish.Write) bool {
 	more := func(other publish.Write) bool {
 		return other.Slice.Name != w.Slice.Name && other.Slice.Family == w.Slice.Family &&
-			readyIn(other.Slice) > o.leastReady(other.Slice.Name)
+			readyIn(other.Slice) > o.leastReady(find(o.known, other.Slice.Name))
 	}
 	for _, r := range o.records {
 		if r.write != nil && more(*r.write) {

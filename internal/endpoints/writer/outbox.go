@@ -1,7 +1,6 @@
 package writer
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,9 +10,9 @@ import (
 )
 
 const (
-	// Lanes is how many requests may be in flight where OutboxOptions names no number.
+	// Lanes is how many requests may be in flight where SetOptions names no number.
 	Lanes = 8
-	// failingLanes is how many of them slices may have whose last write failed; see retryLanes.
+	// failingLanes is how many of them slices may have whose last write failed.
 	failingLanes = 2
 	// Fresh is the age at which a diff is made anew before more of it is sent.
 	Fresh = time.Second
@@ -22,18 +21,6 @@ const (
 	backoffMin = time.Second
 	backoffMax = 15 * time.Second
 )
-
-// OutboxOptions are what an Outbox is made of.
-type OutboxOptions struct {
-	// Lanes is how many requests may be in flight, each for another slice; 0
-	// means the constant of that name.
-	Lanes int
-	// Random draws the waits after failures: at least 0 and less than 1.
-	Random func() float64
-	// Server is what outboxes for the same API server share; nil where there is no
-	// other.
-	Server *Server
-}
 
 // Outbox holds the newest diff and what is known of each slice. It is not safe for
 // use by several goroutines. Its methods are called in this order:
@@ -47,7 +34,7 @@ type OutboxOptions struct {
 // Between two calls each of the three may come at any time: a Report may follow an Offer that
 // is newer than its Take, and a Merge one that is newer than its request.
 type Outbox struct {
-	lanes  int
+	// random draws the waits after failures: at least 0 and less than 1.
 	random func() float64
 	// waiting are the writes of the newest diff that no lane has taken, the most
 	// urgent first; made is when that diff was made.
@@ -55,8 +42,8 @@ type Outbox struct {
 	made    time.Time
 	// final are all slices once it is written.
 	final []publish.Slice
-	// ready is how many ready endpoints each slice is known to publish.
-	ready   readiness
+	// known are the slices as they are.
+	known   []publish.Slice
 	records map[string]*record
 	server  *Server
 	// ended is how many requests have ended.
@@ -81,15 +68,15 @@ type Result struct {
 	Err     error
 }
 
-// NewOutbox returns an empty Outbox.
-func NewOutbox(o OutboxOptions) *Outbox {
-	return &Outbox{lanes: cmp.Or(o.Lanes, Lanes), random: o.Random, server: cmp.Or(o.Server, &Server{}), records: make(map[string]*record)}
+// NewOutbox returns an empty Outbox. The server is shared with all outboxes for it.
+func NewOutbox(server *Server, random func() float64) *Outbox {
+	return &Outbox{random: random, server: server, records: make(map[string]*record)}
 }
 
 // Offer replaces the diff by a newer one, which leads from the given slices, as
 // Planned returned them, to what was decided. known are the slices as they are.
 func (o *Outbox) Offer(known []publish.Slice, writes []publish.Write, now time.Time) {
-	o.made, o.ready, o.waiting = now, count(known), o.ranked(writes, known)
+	o.made, o.known, o.waiting = now, known, o.ranked(writes, known)
 	differs := make(map[string]bool, len(writes))
 	for _, w := range writes {
 		differs[w.Slice.Name] = true
@@ -113,7 +100,9 @@ func (o *Outbox) Take(now time.Time) (publish.Write, bool) {
 		return other.Slice.Name == e.Slice.Name && (other.losses || !e.losses)
 	})
 	e.Trigger = now
-	o.record(e.Slice.Name).send(e, now)
+	r := o.record(e.Slice.Name)
+	r.send(e, now)
+	o.server.count(r.retry, 1)
 	return e.Write, true
 }
 
@@ -125,12 +114,11 @@ func (o *Outbox) Stale(now time.Time) bool {
 
 // next returns the index of the write that may go out now, or -1.
 func (o *Outbox) next(now time.Time) int {
-	if !o.free(now) {
+	if !o.server.Free(now) {
 		return -1
 	}
-	full := o.failing() >= retryLanes(o.lanes)
 	return slices.IndexFunc(o.waiting, func(e entry) bool {
-		return o.sendable(e, now) && (!full || !o.Retries(e.Slice.Name))
+		return o.sendable(e, now) && (!o.Retries(e.Slice.Name) || o.server.TakesRetries())
 	})
 }
 
@@ -159,6 +147,7 @@ func (o *Outbox) Ended() int { return o.ended }
 // Report takes in what came of a write.
 func (o *Outbox) Report(result Result, now time.Time) {
 	r := o.record(result.Write.Slice.Name)
+	o.server.count(r.retry, -1)
 	o.ended++
 	r.ended = o.ended
 	if Answered(result.Err) {
@@ -166,7 +155,7 @@ func (o *Outbox) Report(result Result, now time.Time) {
 	}
 	switch {
 	case result.Err == nil:
-		o.ready.set(result.Write.Slice)
+		o.known = put(slices.Clone(o.known), result.Write.Slice)
 		r.landed(result)
 		if !o.rebase(result) {
 			r.inSync(now)
@@ -227,7 +216,14 @@ func (o *Outbox) Pending() int {
 }
 
 // Underway reports whether a request is in flight.
-func (o *Outbox) Underway() bool { return o.underway() > 0 }
+func (o *Outbox) Underway() bool {
+	for _, r := range o.records {
+		if r.inFlight() {
+			return true
+		}
+	}
+	return false
+}
 
 // Unread reports whether a slice has to be read: before it can be written again,
 // or because a load that did not count for it said something new.
@@ -260,23 +256,6 @@ func (o *Outbox) Err() error {
 		return o.records[first].err
 	}
 	return fmt.Errorf("%d slices cannot be written; the first: %w", failing, o.records[first].err)
-}
-
-// free reports whether a lane is free.
-func (o *Outbox) free(now time.Time) bool {
-	underway := o.underway()
-	return underway < o.lanes && o.server.takes(max(underway, o.server.Underway), now)
-}
-
-// underway is how many requests are in flight.
-func (o *Outbox) underway() int {
-	n := 0
-	for _, r := range o.records {
-		if r.inFlight() {
-			n++
-		}
-	}
-	return n
 }
 
 // record returns what is known of the slice of that name.

@@ -172,8 +172,8 @@ func TestContract26SlicesWhoseLastWriteFailedShareTwoLanes(t *testing.T) {
 func TestContract26OutboxesOfOneServerShareTwoLanesForWhatFails(t *testing.T) {
 	for lanes, most := range map[int]int{1: 1, 2: 1, 3: 2, writer.Lanes: 2} {
 		for retrying := range 4 {
-			server := writer.Server{Underway: retrying, Retrying: retrying}
-			if got, want := server.TakesRetries(lanes), retrying < most; got != want {
+			server := writer.Server{Lanes: lanes, Underway: retrying, Retrying: retrying}
+			if got, want := server.TakesRetries(), retrying < most; got != want {
 				t.Errorf("%d of %d are tried again, and another one may be: %t, want %t", retrying, lanes, got, want)
 			}
 		}

@@ -97,8 +97,8 @@ func newMachine(t *rapid.T) *machine {
 		Namespace: "default", Service: "web", SliceName: "web", ManagedBy: "test",
 		Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 8080}}, MaxEndpoints: rapid.IntRange(1, 4).Draw(t, "max"),
 	}
-	m.server = &writer.Server{}
-	m.box = writer.NewOutbox(writer.OutboxOptions{Lanes: m.lanes, Server: m.server, Random: func() float64 { return rapid.Float64Range(0, 0.999).Draw(t, "random") }})
+	m.server = &writer.Server{Lanes: m.lanes}
+	m.box = writer.NewOutbox(m.server, func() float64 { return rapid.Float64Range(0, 0.999).Draw(t, "random") })
 	return m
 }
 

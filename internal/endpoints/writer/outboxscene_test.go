@@ -41,8 +41,11 @@ type scene struct {
 func newScene(t *testing.T, lanes int, known ...string) *scene {
 	t.Helper()
 	s := &scene{t: t, now: time.Now(), flying: map[string]writer.Result{}, random: 0.5}
-	s.server = &writer.Server{}
-	s.box = writer.NewOutbox(writer.OutboxOptions{Lanes: lanes, Random: func() float64 { return s.random }, Server: s.server})
+	if lanes == 0 {
+		lanes = writer.Lanes
+	}
+	s.server = &writer.Server{Lanes: lanes}
+	s.box = writer.NewOutbox(s.server, func() float64 { return s.random })
 	s.known = s.read(known...)
 	s.desired = slices.Clone(s.known)
 	return s

@@ -27,9 +27,10 @@ type record struct {
 	// failed is the result of a failed write, until a read shows whether only its
 	// answer was lost.
 	failed *Result
-	// losses says that the last request took away only. refused says that the server
+	// retry says that the last request tries again what failed, losses that it takes away only.
+	// refused says that the server
 	// refused the last one, which was a whole.
-	losses, refused bool
+	retry, losses, refused bool
 	// ended is how many requests of all slices had ended with the last one of this:
 	// a load that was asked for before may be older. skipped says that such a load
 	// differed from what is known, in the version seen.
@@ -58,7 +59,7 @@ func (r *record) inFlight() bool { return r.write != nil && !r.unread }
 
 // send notes that the write goes out.
 func (r *record) send(e entry, now time.Time) {
-	r.write, r.losses = &e.Write, e.losses
+	r.write, r.retry, r.losses = &e.Write, r.failing(), e.losses
 	r.bucket.take(now)
 	r.repair, r.last = r.restores(e.Write, now), now
 }

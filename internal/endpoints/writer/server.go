@@ -9,30 +9,36 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
-// Server is what is known of the API server, for all outboxes whose writes go there.
-// Where several share one, the caller counts the requests in flight.
+// Server is what is known of the API server, for all outboxes whose writes go there. They
+// count the requests in flight.
 type Server struct {
-	// Underway is how many requests are in flight, and Retrying how many of those try
-	// again what failed.
+	// Lanes is how many requests may be in flight, each for another slice.
+	Lanes int
+	// Underway is how many are, and Retrying how many of those try again what failed.
 	Underway, Retrying int
 	outage             outage
 }
 
-// Takes reports whether a request may be sent at now.
-func (s *Server) Takes(now time.Time) bool { return s.takes(s.Underway, now) }
+// Free reports whether a request may be sent at now.
+func (s *Server) Free(now time.Time) bool { return s.Underway < s.Lanes && s.Takes(now) }
 
-// takes does that for so many requests in flight. While the server cannot be reached
-// there is only one.
-func (s *Server) takes(underway int, now time.Time) bool {
-	return !now.Before(s.outage.until) && (underway == 0 || !s.outage.lasts(now))
+// Takes reports whether nothing but a lane is needed for that. While the server cannot be
+// reached there is only one request.
+func (s *Server) Takes(now time.Time) bool {
+	return !now.Before(s.outage.until) && (s.Underway == 0 || !s.outage.lasts(now))
 }
 
-// TakesRetries reports whether one more request may try again what failed, of so many lanes.
-func (s *Server) TakesRetries(lanes int) bool { return s.Retrying < retryLanes(lanes) }
+// TakesRetries reports whether one more request may try again what failed. Where there are
+// several lanes, one is left for what did not fail.
+func (s *Server) TakesRetries() bool { return s.Retrying < min(failingLanes, max(1, s.Lanes-1)) }
 
-// retryLanes is how many of the lanes may try again what failed. Where there are several, one
-// is left for what did not fail.
-func retryLanes(lanes int) int { return min(failingLanes, max(1, lanes-1)) }
+// count counts a request that begins, or with -1 one that has ended.
+func (s *Server) count(retry bool, n int) {
+	s.Underway += n
+	if retry {
+		s.Retrying += n
+	}
+}
 
 // Wake returns when time alone lets the server take a request again, zero if it does
 // not.

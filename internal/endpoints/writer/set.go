@@ -80,7 +80,7 @@ func (s *Set) Add(opts Options) (*Filler, error) {
 	}
 	s.came++
 	t.number = s.came
-	s.inbox.move(t, false)
+	s.inbox.put(func(n *news) { n.moves = append(n.moves, move{t, false}) })
 	return t, nil
 }
 
@@ -95,13 +95,15 @@ func (s *Set) Remove(t *Filler) {
 		}
 		delete(s.keys, f.key())
 	}
-	s.inbox.move(t, true)
+	s.inbox.put(func(n *news) { n.moves = append(n.moves, move{t, true}) })
 }
 
 // Publish gives all targets of a pool its newest verdict, nil where the pool is gone:
 // then what was published stays. It never blocks. The verdict is shared and must not
 // be changed any more.
-func (s *Set) Publish(pool string, v *guard.Verdict) { s.inbox.decided(pool, v) }
+func (s *Set) Publish(pool string, v *guard.Verdict) {
+	s.inbox.put(func(n *news) { n.verdicts[pool] = v })
+}
 
 // Idle reports whether everything that came was taken in, and nothing is under way.
 func (s *Set) Idle() bool {
@@ -139,13 +141,12 @@ func (s *Set) Run(ctx context.Context) {
 	for range s.opts.Lanes {
 		running.Go(func() { l.writer(ctx) })
 	}
-	for {
+	for ctx.Err() == nil {
 		s.alive()
-		h := l.wait(ctx)
-		if ctx.Err() != nil {
-			l.finish(h)
-			return
+		l.wait(ctx)
+		if ctx.Err() == nil {
+			l.turn(time.Now())
 		}
-		l.turn(h)
 	}
+	l.finish()
 }

@@ -7,20 +7,12 @@ import (
 
 // turns says which fill sends next: losses go before additions, these before the
 // rest, and in each class the namespaces take turns. A namespace's fills take turns
-// as well. Only fills that have something to send are in it.
+// as well.
 type turns struct {
-	rings [2 * (Rest + 1)]ring
-	// waiting is how many fills there are.
-	waiting int
-}
-
-// ring holds the fills of one class by namespace; the first is next.
-type ring []*lineup
-
-// lineup holds the fills of one namespace; the first is next.
-type lineup struct {
-	namespace *namespace
-	fills     []*fill
+	// waiting are the fills that have something to send, in the order in which they came.
+	waiting []*fill
+	// taken counts the turns.
+	taken int
 }
 
 // noClass is the class of a fill that has nothing to send.
@@ -45,60 +37,36 @@ func (t *turns) set(f *fill, class int) {
 		return
 	}
 	t.remove(f)
-	if class == noClass {
-		return
+	if f.class = class; class != noClass {
+		t.waiting = append(t.waiting, f)
 	}
-	f.class = class
-	t.waiting++
-	r := &t.rings[class]
-	i := slices.IndexFunc(*r, func(l *lineup) bool { return l.namespace == f.namespace })
-	if i < 0 {
-		*r = append(*r, &lineup{namespace: f.namespace, fills: []*fill{f}})
-		return
-	}
-	(*r)[i].fills = append((*r)[i].fills, f)
 }
 
 // remove takes a fill out.
 func (t *turns) remove(f *fill) {
-	if f.class == noClass {
-		return
+	if f.class != noClass {
+		at := slices.Index(t.waiting, f)
+		t.waiting = slices.Delete(t.waiting, at, at+1)
+		f.class = noClass
 	}
-	r := &t.rings[f.class]
-	i := slices.IndexFunc(*r, func(l *lineup) bool { return l.namespace == f.namespace })
-	l := (*r)[i]
-	at := slices.Index(l.fills, f)
-	l.fills = slices.Delete(l.fills, at, at+1)
-	if len(l.fills) == 0 {
-		*r = slices.Delete(*r, i, i+1)
-	}
-	f.class = noClass
-	t.waiting--
 }
 
 // take takes out the fill that sends next, of those that are allowed to; nil if none
-// is, and its class. Its namespace goes to the end of the class.
-func (t *turns) take(allowed func(class int) bool, may func(*namespace) bool, can func(*fill) bool) (f *fill, class int) {
-	for class := range t.rings {
-		if !allowed(class) {
-			continue
-		}
-		for i, l := range t.rings[class] {
-			if !may(l.namespace) {
-				continue
-			}
-			at := slices.IndexFunc(l.fills, can)
-			if at < 0 {
-				continue
-			}
-			r := t.rings[class]
-			f = l.fills[at]
-			t.rings[class] = append(slices.Delete(r, i, i+1), l)
-			t.remove(f)
-			return f, class
+// is, and its class. It is the first of the namespace whose last turn is the longest ago.
+func (t *turns) take(allowed func(*fill) bool) (next *fill, class int) {
+	for _, f := range t.waiting {
+		first := next == nil || f.class < next.class || f.class == next.class && f.namespace.turn < next.namespace.turn
+		if first && allowed(f) {
+			next = f
 		}
 	}
-	return nil, noClass
+	if next == nil {
+		return nil, noClass
+	}
+	t.taken++
+	class, next.namespace.turn = next.class, t.taken
+	t.remove(next)
+	return next, class
 }
 
 // Turn says how urgent the next write is, and whether it tries again what failed.
@@ -132,7 +100,7 @@ func (o *Outbox) Next(now time.Time) (next Turn, found bool) {
 // Waits reports whether a write waits for nothing but a lane.
 func (o *Outbox) Waits(now time.Time) bool {
 	_, found := o.Next(now)
-	return found && o.server.takes(max(o.underway(), o.server.Underway), now)
+	return found && o.server.Takes(now)
 }
 
 // lossWaits reports whether a loss waits until something is ready.

@@ -112,11 +112,11 @@ func (t *Filler) ended() {
 
 // Changed says that another client may have changed what the stores answer. It may
 // be called from any goroutine and never blocks.
-func (t *Filler) Changed() { t.inbox.changed(t) }
+func (t *Filler) Changed() { t.inbox.put(func(n *news) { n.changed[t] = true }) }
 
 // Move gives each fill its phase, in the order of Options.Fills. It may be called from any
 // goroutine and never blocks.
-func (t *Filler) Move(phases []Phase) { t.inbox.phase(t, phases) }
+func (t *Filler) Move(phases []Phase) { t.inbox.put(func(n *news) { n.phases[t] = phases }) }
 
 // Load reads a store within WriteTimeout. A store that panics gives an error.
 func Load(ctx context.Context, store Store) (state publish.State, err error) {
