@@ -215,11 +215,7 @@ func New(opts Options) (*Server, error) {
 	lost := &knownDocuments{Documents: opts.Documents, kinds: make(map[string]bool), asked: make(map[share]bool)}
 	opts.Documents = lost
 	s := &Server{opts: opts, lost: lost, news: make(chan struct{}, 1), start: time.Now()}
-	var err error
-	s.set, err = writer.NewSet(writer.SetOptions{Lanes: opts.Lanes, Rate: rate, Random: opts.Random})
-	if err != nil {
-		return nil, err
-	}
+	s.set = writer.NewSet(writer.SetOptions{Lanes: opts.Lanes, Rate: rate, Random: opts.Random})
 	s.probes = health.NewHub(health.HubOptions{Concurrency: opts.Concurrency, MaxChecks: opts.MaxChecks})
 	opts.Connections.Random = opts.Random
 	opts.Connections.MaxConnections = cmp.Or(opts.Connections.MaxConnections, min(assign.MaxChecks, health.MaxConnections(opts.Concurrency)))

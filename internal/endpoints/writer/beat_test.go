@@ -15,10 +15,7 @@ import (
 func TestContract31TheAgeOfALoopIsTheTimeThatItStandsStill(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		w := newWorld(t)
-		set, err := writer.NewSet(writer.SetOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		set := writer.NewSet(writer.SetOptions{})
 		want := func(when string, least, most time.Duration) {
 			t.Helper()
 			if got := set.Age(); got < least || got > most {

@@ -47,11 +47,7 @@ type served struct {
 // newCrowd makes a set and Services, without a target yet.
 func newCrowd(t testing.TB, opts writer.SetOptions, names ...string) *crowd {
 	t.Helper()
-	set, err := writer.NewSet(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &crowd{TB: t, set: set, all: make(map[string]*served)}
+	c := &crowd{TB: t, set: writer.NewSet(opts), all: make(map[string]*served)}
 	for _, name := range names {
 		c.all[name] = newServed(t, name, 100)
 	}

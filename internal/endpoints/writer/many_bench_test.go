@@ -155,10 +155,7 @@ func BenchmarkManyTargetsStart(b *testing.B) {
 // startThin starts a set, and returns when every target has planned.
 func startThin(b *testing.B, stores []*thin) (stop func()) {
 	b.Helper()
-	set, err := writer.NewSet(writer.SetOptions{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	set := writer.NewSet(writer.SetOptions{})
 	var planned sync.WaitGroup
 	for _, s := range stores {
 		planned.Add(1)

@@ -3,8 +3,8 @@ package writer
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -44,40 +44,32 @@ type Set struct {
 	came int
 }
 
-// NewSet checks the options. It neither loads nor writes anything.
-func NewSet(opts SetOptions) (*Set, error) {
-	if opts.Lanes < 0 || opts.Rate < 0 {
-		return nil, errors.New("targets: lanes and rate must not be negative")
-	}
+// NewSet returns a set that neither loads nor writes anything before Run.
+func NewSet(opts SetOptions) *Set {
 	opts.Lanes = cmp.Or(opts.Lanes, Lanes)
 	if opts.Random == nil {
 		opts.Random = rand.Float64
 	}
-	return &Set{opts: opts, inbox: newInbox(), start: time.Now(), keys: make(map[string]*Filler)}, nil
+	return &Set{opts: opts, inbox: newInbox(), start: time.Now(), keys: make(map[string]*Filler)}
 }
 
 // Add adds a target. It may be called before and while Run runs, from any goroutine.
 // A target that comes back is paced as if it had never been away.
 func (s *Set) Add(opts Options) (*Filler, error) {
-	if err := opts.check(); err != nil {
-		return nil, err
-	}
 	if opts.Observe == nil {
 		opts.Observe = func(Outcome) {}
 	}
 	t := &Filler{opts: opts, inbox: s.inbox, gone: make(chan struct{})}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	own := make(map[string]bool)
+	own := make(map[string]*Filler)
 	for _, f := range opts.Fills {
-		if s.keys[f.key()] != nil || own[f.key()] {
+		if s.keys[f.key()] != nil || own[f.key()] != nil {
 			return nil, fmt.Errorf("target %s: its slices %s have a target already", f.service(), f.Target.SliceName)
 		}
-		own[f.key()] = true
+		own[f.key()] = t
 	}
-	for key := range own {
-		s.keys[key] = t
-	}
+	maps.Copy(s.keys, own)
 	s.came++
 	t.number = s.came
 	s.inbox.put(func(n *news) { n.moves = append(n.moves, move{t, false}) })

@@ -104,10 +104,7 @@ func in(t *testing.T, n int, test func(w *world)) {
 func (w *world) start() {
 	w.Helper()
 	recovered := make(chan struct{}, 1)
-	set, err := writer.NewSet(writer.SetOptions{Lanes: w.opts.Lanes, Random: w.opts.Random})
-	if err != nil {
-		w.Fatal(err)
-	}
+	set := writer.NewSet(writer.SetOptions{Lanes: w.opts.Lanes, Random: w.opts.Random})
 	one, err := set.Add(writer.Options{
 		Fills: []writer.Fill{{Pool: "blue", Store: w.opts.Store, Target: w.opts.Target}}, DryRun: w.opts.DryRun,
 		Observe: func(o writer.Outcome) {

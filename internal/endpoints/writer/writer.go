@@ -2,7 +2,6 @@ package writer
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -26,7 +25,7 @@ const WriteTimeout = 5 * time.Second
 
 // Options are what a Target is made of.
 type Options struct {
-	// Fills are what fills the Service: one for each of its pools.
+	// Fills are what fills the Service: one for each of its pools, so at least one.
 	Fills []Fill
 	// DryRun decides and reports, and writes nothing.
 	DryRun bool
@@ -69,22 +68,6 @@ func (f Fill) key() string { return f.Target.Namespace + "/" + f.Target.SliceNam
 
 // service names the Service.
 func (f Fill) service() string { return f.Target.Namespace + "/" + f.Target.Service }
-
-// check says what is wrong with the options.
-func (o Options) check() error {
-	if len(o.Fills) == 0 {
-		return errors.New("target: a pool that fills it is needed")
-	}
-	for _, f := range o.Fills {
-		switch {
-		case f.Store == nil:
-			return fmt.Errorf("target %s: pool %q needs a store", f.service(), f.Pool)
-		case f.service() != o.Fills[0].service():
-			return fmt.Errorf("target %s: pool %q fills another Service, %s", o.Fills[0].service(), f.Pool, f.service())
-		}
-	}
-	return nil
-}
 
 // Filler fills one Service of a Set.
 type Filler struct {
