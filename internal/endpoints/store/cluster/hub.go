@@ -71,9 +71,6 @@ func New(options Options) (*Hub, error) {
 		only := *options.Only
 		options.Only, options.ManagedBy, options.Namespaces = &only, only.ManagedBy, []string{only.Namespace}
 	}
-	if options.ManagedBy == "" {
-		return nil, errors.New("kube store: there is no managed-by value")
-	}
 	if options.Recheck <= 0 {
 		options.Recheck = 30 * time.Second
 	}
@@ -83,7 +80,7 @@ func New(options Options) (*Hub, error) {
 	}
 	h := &Hub{
 		options: options, client: client, reads: make(chan struct{}, mostReads), room: mostOfNobodys,
-		changed: make(chan struct{}, 1), added: make(chan struct{}, 1),
+		changed: make(chan struct{}, 1), added: make(chan struct{}, 1), granted: grants{news: make(chan struct{})},
 	}
 	if len(options.Namespaces) == 0 && !options.Named {
 		h.scopes = []*scope{newScope(h, "")}
@@ -138,7 +135,10 @@ func (h *Hub) Run(ctx context.Context) error {
 	defer second.Stop()
 	defer recheck.Stop()
 	for {
-		for _, s := range h.unstarted() {
+		for _, s := range h.all() {
+			if s.stop != nil {
+				continue
+			}
 			var watching context.Context
 			watching, s.stop = context.WithCancel(ctx)
 			running.Go(func() { s.services.Run(watching) })
@@ -167,14 +167,11 @@ func (h *Hub) Expiry() kube.Expiry { return h.client.Expiry() }
 // Target returns the store of one target, at any time. Its namespace has to be watched,
 // and no other target may have a slice name in common with it.
 func (h *Hub) Target(target publish.Target) (*Store, error) {
-	only := h.options.Only
 	switch {
 	case target.SliceName == "" || target.Service == "" || target.Namespace == "":
 		return nil, errors.New("kube store: the target has no slice name, Service or namespace")
 	case target.ManagedBy != h.options.ManagedBy:
 		return nil, fmt.Errorf("kube store: the target has managed-by value %q, not %q", target.ManagedBy, h.options.ManagedBy)
-	case only != nil && (target.Namespace != only.Namespace || target.Service != only.Service):
-		return nil, fmt.Errorf("kube store: only Service %s/%s is watched", only.Namespace, only.Service)
 	}
 	h.mu.Lock()
 	s := h.scopeOf(target.Namespace)
@@ -220,13 +217,6 @@ func (h *Hub) all() []*scope {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Clone(h.scopes)
-}
-
-// unstarted returns the scopes that are not watched yet, each once.
-func (h *Hub) unstarted() []*scope {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(h.scopes), func(s *scope) bool { return s.stop != nil })
 }
 
 // space is what is known of one namespace.
@@ -307,7 +297,7 @@ func (s *space) weigh(one *cachedSlice) {
 func (s *space) crowded(namespace string) error {
 	switch {
 	case s.left > 0:
-		return errNoRoom(namespace)
+		return fmt.Errorf("the Services of namespace %s take more than the %d MiB that one namespace may take, so the ports and annotations of some of them are not known; remove Services, or shorten their ports and annotations", namespace, mostOfNamespace>>20)
 	case s.lost:
 		return fmt.Errorf("the slices of namespace %s with the label %s of this program, that no Service here uses, take more than the %d MiB that one namespace may take, so some of them are not known; delete those that are of no use", namespace, discoveryv1.LabelManagedBy, 2*mostOfNobodys>>20)
 	}

@@ -6,6 +6,10 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	discoveryv1 "k8s.io/api/discovery/v1"
+	"k8s.io/apimachinery/pkg/labels"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
@@ -38,7 +42,12 @@ func newScope(hub *Hub, namespace string) *scope {
 		service, objects = service+" of namespace "+namespace, objects+" of namespace "+namespace
 	}
 	s := &scope{hub: hub, namespace: namespace, spaces: make(map[string]*space)}
-	s.services, s.slices = s.watchServices(service), s.watchSlices(objects)
+	s.services = newWatch(hub, service, kube.Services(namespace), &corev1.Service{}, s.servicesFeed())
+	s.slices = newWatch(hub, objects, kube.EndpointSlices(namespace), &discoveryv1.EndpointSlice{}, s.slicesFeed())
+	if only := hub.options.Only; only != nil {
+		s.services.Selection = kube.Named(only.Service)
+		s.slices.Selection.LabelSelector = labels.Set{discoveryv1.LabelServiceName: only.Service}.String()
+	}
 	return s
 }
 
@@ -47,8 +56,8 @@ func (s *scope) watches() []*watched { return []*watched{s.slices, s.services} }
 // stale says which watch is not current, nil if both are.
 func (s *scope) stale(now time.Time) error {
 	for _, watch := range s.watches() {
-		if err := watch.stale(now); err != nil {
-			return err
+		if _, err := watch.Stale(now); err != nil {
+			return available(err)
 		}
 	}
 	return nil

@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"bytes"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -21,8 +20,6 @@ const (
 	// mostOfValue is one byte more than any annotation is accepted with, so that one that is
 	// too long still is.
 	mostOfValue = 257
-	// mostUnknown is how many annotations that are none of ours are told by name.
-	mostUnknown = 1
 	// mostDecoded is how many annotations a Service has before those that nobody knows are not
 	// decoded any more: more than are known.
 	mostDecoded = 20
@@ -37,7 +34,7 @@ const (
 // Service is what is kept of a Service. It is never changed.
 type Service struct {
 	// Annotations are those that choose a pool and a check, each cut where no decoder
-	// accepts it, and the names of some with our prefix that nobody knows.
+	// accepts it, and the name of one with our prefix that nobody knows.
 	assign.Service
 	// left says that there was no room for ports and annotations.
 	left bool
@@ -48,21 +45,15 @@ func newService(object *corev1.Service) *Service {
 		object.Spec.Ports = object.Spec.Ports[:mostPorts]
 	}
 	out := &Service{Service: assign.Service{
-		Key: assign.Key{Namespace: object.Namespace, Service: object.Name}, Service: publish.ServiceOf(object),
+		Key: assign.Key{Namespace: object.Namespace, Service: object.Name}, Service: publish.ServiceOf(object), Annotations: make(map[string]string),
 	}}
-	set := func(name, value string) {
-		if out.Annotations == nil {
-			out.Annotations = make(map[string]string)
-		}
-		out.Annotations[name] = value
-	}
 	for _, name := range v1alpha1.BindingAnnotations() {
 		if value, ok := object.Annotations[name]; ok {
-			set(name, strings.Clone(value[:min(len(value), mostOfValue)]))
+			out.Annotations[name] = strings.Clone(value[:min(len(value), mostOfValue)])
 		}
 	}
-	for _, name := range unknown(object.Annotations) {
-		set(name, "")
+	if name := unknown(object.Annotations); name != "" {
+		out.Annotations[name] = ""
 	}
 	return out
 }
@@ -87,22 +78,16 @@ func mostOfAnnotation() func(name []byte, before int) int {
 	}
 }
 
-// known reports whether an annotation is one of ours.
-func known(name string) bool {
-	return slices.Contains(v1alpha1.BindingAnnotations(), name) || slices.Contains(v1alpha1.ViewAnnotations(), name)
-}
-
-// unknown returns the names of annotations with our prefix that are none of ours, sorted,
-// up to a number that is enough to tell of them.
-func unknown(annotations map[string]string) []string {
-	var names []string
+// unknown returns the first name of an annotation with our prefix that is none of ours, to
+// tell of it, or an empty text.
+func unknown(annotations map[string]string) (first string) {
+	ours := slices.Concat(v1alpha1.BindingAnnotations(), v1alpha1.ViewAnnotations())
 	for name := range annotations {
-		if strings.HasPrefix(name, publish.LabelPrefix) && !known(name) {
-			names = append(names, name)
+		if strings.HasPrefix(name, publish.LabelPrefix) && !slices.Contains(ours, name) && (first == "" || name < first) {
+			first = name
 		}
 	}
-	slices.Sort(names)
-	return names[:min(len(names), mostUnknown)]
+	return first
 }
 
 // size is how many bytes others decide of what is kept, 0 where there is no Service.
@@ -128,11 +113,6 @@ func (s *Service) bare() *Service {
 	bare := s.plan()
 	bare.Ports = nil
 	return &Service{Service: assign.Service{Key: s.Key, Service: bare}, left: true}
-}
-
-// errNoRoom says what is not known of a namespace.
-func errNoRoom(namespace string) error {
-	return fmt.Errorf("the Services of namespace %s take more than the %d MiB that one namespace may take, so the ports and annotations of some of them are not known; remove Services, or shorten their ports and annotations", namespace, mostOfNamespace>>20)
 }
 
 // plan returns what matters to a target, the zero value where there is no Service.

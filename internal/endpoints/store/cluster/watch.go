@@ -7,10 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	discoveryv1 "k8s.io/api/discovery/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 )
@@ -25,37 +23,14 @@ type watched struct {
 	kube.Reflector
 
 	complete chan struct{} // closed by the first complete list
-	once     sync.Once
 }
 
-// watchServices makes the watch of Services.
-func (s *scope) watchServices(what string) *watched {
-	w := &watched{Reflector: kube.Reflector{
-		What: what, Resource: kube.Services(s.namespace), Store: s.servicesFeed(),
-		Object: &corev1.Service{},
-	}}
-	if only := s.hub.options.Only; only != nil {
-		w.Selection = kube.Named(only.Service)
-	}
-	return w.of(s.hub)
-}
-
-// watchSlices makes the watch of EndpointSlices.
-func (s *scope) watchSlices(what string) *watched {
-	w := &watched{Reflector: kube.Reflector{
-		What: what, Resource: kube.EndpointSlices(s.namespace), Store: s.slicesFeed(),
-		Object: &discoveryv1.EndpointSlice{},
-	}}
-	if only := s.hub.options.Only; only != nil {
-		w.Selection.LabelSelector = labels.Set{discoveryv1.LabelServiceName: only.Service}.String()
-	}
-	return w.of(s.hub)
-}
-
-// of makes it a watch of the hub. A watch that was refused ends the pause of all others
+// newWatch makes a watch of the hub. One that was refused ends the pause of all others
 // when it is refused no more.
-func (w *watched) of(hub *Hub) *watched {
-	w.complete, w.Client = make(chan struct{}), hub.client
+func newWatch(hub *Hub, what string, resource kube.Resource, object runtime.Object, feed kube.Store) *watched {
+	w := &watched{complete: make(chan struct{}), Reflector: kube.Reflector{
+		Client: hub.client, What: what, Resource: resource, Object: object, Store: feed,
+	}}
 	if hub.options.Only != nil {
 		return w
 	}
@@ -77,8 +52,12 @@ func (w *watched) of(hub *Hub) *watched {
 	return w
 }
 
-// listed is called when a complete list was taken over.
-func (w *watched) listed() { w.once.Do(func() { close(w.complete) }) }
+// listed is called when a complete list was taken over, with the lock of the scope.
+func (w *watched) listed() {
+	if !w.isComplete() {
+		close(w.complete)
+	}
+}
 
 // await waits for the first complete list, or for the end of ctx.
 func (w *watched) await(ctx context.Context) error {
@@ -106,13 +85,6 @@ func (w *watched) isComplete() bool {
 	}
 }
 
-// stale says since when what is known of the watch may be out of date, and why; nil
-// while it is current.
-func (w *watched) stale(now time.Time) error {
-	_, err := w.Stale(now)
-	return available(err)
-}
-
 // grants tells the watches that were refused that another one is refused no more: rights
 // are often given to several namespaces at once, and always to both watches of one.
 type grants struct {
@@ -124,17 +96,12 @@ type grants struct {
 func (g *grants) next() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.news == nil {
-		g.news = make(chan struct{})
-	}
 	return g.news
 }
 
 func (g *grants) tell() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.news != nil {
-		close(g.news)
-		g.news = nil
-	}
+	close(g.news)
+	g.news = make(chan struct{})
 }
