@@ -182,11 +182,7 @@ func (o *Outbox) Merge(known []publish.Slice, loaded publish.State, ended int) (
 			continue
 		}
 		resolved = true
-		var slice *publish.Slice
-		if i := slices.IndexFunc(merged, func(s publish.Slice) bool { return s.Name == name }); i >= 0 {
-			slice = &merged[i]
-		}
-		if result := r.read(slice); result != nil {
+		if result := r.read(find(merged, name)); result != nil {
 			results = append(results, *result)
 		}
 	}

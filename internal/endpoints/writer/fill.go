@@ -43,12 +43,9 @@ func (l *loop) add(t *Filler, now time.Time) {
 		f := l.fillOf(options)
 		f.Fill, f.target = options, t
 		t.fills = append(t.fills, f)
-		if l.takers[f.Pool] == nil {
-			l.takers[f.Pool] = make(map[*Filler]bool)
-		}
-		l.takers[f.Pool][t] = true
 		l.start(f, now)
 	}
+	l.targets = append(l.targets, t)
 	l.undecide(t)
 }
 
@@ -72,10 +69,6 @@ func (l *loop) fillOf(options Fill) *fill {
 // remove stops a target.
 func (l *loop) remove(t *Filler, now time.Time) {
 	for _, f := range t.fills {
-		delete(l.takers[f.Pool], t)
-		if len(l.takers[f.Pool]) == 0 {
-			delete(l.takers, f.Pool)
-		}
 		l.turns.remove(f)
 		if f.outbox != nil {
 			f.outbox.Offer(nil, nil, now)
@@ -83,10 +76,9 @@ func (l *loop) remove(t *Filler, now time.Time) {
 		f.target, f.machine, f.unread, f.State = nil, nil, false, nil
 		l.agenda.set(f, now.Add(remembered))
 	}
-	t.fills, t.removed = nil, true
-	if t.requests == 0 {
-		close(t.gone)
-	}
+	l.targets = slices.DeleteFunc(l.targets, func(other *Filler) bool { return other == t })
+	t.fills = nil
+	t.ended()
 }
 
 // start makes the machine of a fill, or sees later where an old one has writes in

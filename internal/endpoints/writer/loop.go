@@ -1,9 +1,7 @@
 package writer
 
 import (
-	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"time"
 
@@ -16,8 +14,10 @@ type loop struct {
 	*Set
 	// fills are all that are there, or were a while ago.
 	fills map[string]*fill
-	// takers are the targets of each pool, verdicts the newest one of each.
-	takers   map[string]map[*Filler]bool
+	// targets are those that are there, in the order in which they came, so that the same
+	// events have the same effects.
+	targets []*Filler
+	// verdicts are the newest ones of the pools.
 	verdicts map[string]*guard.Verdict
 
 	lanes  lanes
@@ -62,8 +62,7 @@ func newLoop(s *Set) *loop {
 	atOnce := make(chan time.Time)
 	close(atOnce)
 	return &loop{
-		Set: s, atOnce: atOnce, fills: make(map[string]*fill),
-		takers: make(map[string]map[*Filler]bool), verdicts: make(map[string]*guard.Verdict),
+		Set: s, atOnce: atOnce, fills: make(map[string]*fill), verdicts: make(map[string]*guard.Verdict),
 		lanes: newLanes(s.opts.Lanes), bucket: rateOf(s.opts.Rate),
 		writes: make(chan writing, s.opts.Lanes), written: make(chan writing, s.opts.Lanes),
 		reads: make(chan load, loaders), read: make(chan load, loaders),
@@ -159,31 +158,25 @@ func (l *loop) absorb(n news, now time.Time) {
 			l.add(m.target, now)
 		}
 	}
-	for _, pool := range slices.Sorted(maps.Keys(n.verdicts)) {
-		v := n.verdicts[pool]
+	for pool, v := range n.verdicts {
 		if l.verdicts[pool] = v; v == nil {
 			delete(l.verdicts, pool)
 		}
-		for _, t := range inOrder(l.takers[pool]) {
-			l.undecide(t)
-		}
 	}
-	for _, t := range inOrder(n.phases) {
+	for _, t := range l.targets {
+		phases, moved := n.phases[t]
 		for i, f := range t.fills {
-			f.Phase = n.phases[t][i]
+			if moved {
+				f.Phase = phases[i]
+			}
+			if _, decided := n.verdicts[f.Pool]; decided || moved {
+				l.undecide(t)
+			}
+			if n.changed[t] {
+				l.handle(f, event{changed: true}, now)
+			}
 		}
-		l.undecide(t)
 	}
-	for _, t := range inOrder(n.changed) {
-		for _, f := range t.fills {
-			l.handle(f, event{changed: true}, now)
-		}
-	}
-}
-
-// inOrder returns targets in the order in which they came, so that the same events have the same effects.
-func inOrder[V any](of map[*Filler]V) []*Filler {
-	return slices.SortedFunc(maps.Keys(of), func(a, b *Filler) int { return cmp.Compare(a.number, b.number) })
 }
 
 // report takes in what came of a write, also of one whose target is gone.

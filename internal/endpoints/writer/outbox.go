@@ -238,24 +238,20 @@ func (o *Outbox) Unread() bool {
 
 // Err returns why slices that should be written cannot be, nil if all can.
 func (o *Outbox) Err() error {
-	var first string
-	failing := 0
+	var failing []string
 	for name, r := range o.records {
-		if r.err == nil {
-			continue
-		}
-		failing++
-		if first == "" || name < first {
-			first = name
+		if r.err != nil {
+			failing = append(failing, name)
 		}
 	}
-	switch failing {
-	case 0:
+	if len(failing) == 0 {
 		return nil
-	case 1:
-		return o.records[first].err
 	}
-	return fmt.Errorf("%d slices cannot be written; the first: %w", failing, o.records[first].err)
+	err := o.records[slices.Min(failing)].err
+	if len(failing) > 1 {
+		err = fmt.Errorf("%d slices cannot be written; the first: %w", len(failing), err)
+	}
+	return err
 }
 
 // record returns what is known of the slice of that name.

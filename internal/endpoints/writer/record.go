@@ -125,12 +125,12 @@ func (r *record) inSync(now time.Time) {
 	}
 }
 
-// read notes that the slice was read, nil if there is none, and returns what came
+// read notes that the slice was read, a zero one if there is none, and returns what came
 // of the write that had failed, if one had.
-func (r *record) read(slice *publish.Slice) *Result {
+func (r *record) read(slice publish.Slice) *Result {
 	failed, meant := r.failed, r.write.Slice
 	r.write, r.unread, r.failed = nil, false, nil
-	if r.err != nil && !errors.Is(r.err, publish.ErrConflict) && slice != nil && slice.Same(meant) {
+	if r.err != nil && !errors.Is(r.err, publish.ErrConflict) && slice.Same(meant) {
 		r.succeed(meant)
 		if failed != nil {
 			failed.Err, failed.Version = nil, slice.Version

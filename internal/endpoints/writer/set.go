@@ -39,9 +39,8 @@ type Set struct {
 	start time.Time
 
 	mu sync.Mutex
-	// keys are the slices that have a target, came is how many targets there were.
+	// keys are the slices that have a target.
 	keys map[string]*Filler
-	came int
 }
 
 // NewSet returns a set that neither loads nor writes anything before Run.
@@ -59,7 +58,7 @@ func (s *Set) Add(opts Options) (*Filler, error) {
 	if opts.Observe == nil {
 		opts.Observe = func(Outcome) {}
 	}
-	t := &Filler{opts: opts, inbox: s.inbox, gone: make(chan struct{})}
+	t := &Filler{opts: opts, inbox: s.inbox, gone: make(chan struct{}), requests: 1}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	own := make(map[string]*Filler)
@@ -70,8 +69,6 @@ func (s *Set) Add(opts Options) (*Filler, error) {
 		own[f.key()] = t
 	}
 	maps.Copy(s.keys, own)
-	s.came++
-	t.number = s.came
 	s.inbox.put(func(n *news) { n.moves = append(n.moves, move{t, false}) })
 	return t, nil
 }

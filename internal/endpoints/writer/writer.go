@@ -71,14 +71,13 @@ func (f Fill) service() string { return f.Target.Namespace + "/" + f.Target.Serv
 
 // Filler fills one Service of a Set.
 type Filler struct {
-	opts   Options
-	number int // of all that came
-	inbox  *inbox
-	gone   chan struct{}
+	opts  Options
+	inbox *inbox
+	gone  chan struct{}
 
-	// Only the loop touches these: requests is how many are in flight.
+	// Only the loop touches these: requests is how many are in flight, and one more before
+	// it is removed.
 	fills    []*fill
-	removed  bool
 	requests int
 }
 
@@ -86,9 +85,9 @@ type Filler struct {
 // more, so that its stores may be closed. It stays open where Run ended before.
 func (t *Filler) Gone() <-chan struct{} { return t.gone }
 
-// ended notes the end of a request.
+// ended notes the end of a request, or of the target.
 func (t *Filler) ended() {
-	if t.requests--; t.requests == 0 && t.removed {
+	if t.requests--; t.requests == 0 {
 		close(t.gone)
 	}
 }
