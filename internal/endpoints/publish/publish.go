@@ -121,11 +121,8 @@ func order(gaining, readying, losing []change) []Write {
 	}
 	holders := make(map[netip.Addr]copied)
 	for _, c := range slices.Concat(gaining, readying) {
-		for _, addr := range c.madeReady {
+		for _, addr := range slices.Concat(c.madeReady, c.Added) {
 			holders[addr] = copied{c.Slice.Name, c.have.StateOf(addr)}
-		}
-		for _, addr := range c.Added {
-			holders[addr] = copied{c.Slice.Name, inventory.Absent}
 		}
 	}
 	var ordered []Write

@@ -149,10 +149,7 @@ func (s *Kubectl) send(ctx context.Context, base *discoveryv1.EndpointSlice, wri
 		return nil, explain(write.Operation, err)
 	}
 	answer := &discoveryv1.EndpointSlice{}
-	if err := json.Unmarshal(output, answer); err != nil {
-		return nil, fmt.Errorf("decode the answer of kubectl %s: %w", verb, err)
-	}
-	return answer, nil
+	return answer, decode(output, answer)
 }
 
 // older reports whether a was read before b was written.
@@ -222,13 +219,10 @@ func (s *Kubectl) run(ctx context.Context, stdin []byte, args ...string) ([]byte
 	return output.Stdout, nil
 }
 
-// requestTimeout is what is left until the deadline, in whole milliseconds. When
-// kubectl ends a request itself it says why; when it is killed it does not.
+// requestTimeout is what is left until the deadline, which there is, in whole milliseconds.
+// When kubectl ends a request itself it says why; when it is killed it does not.
 func requestTimeout(ctx context.Context) string {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return kubectlTimeout.String()
-	}
+	deadline, _ := ctx.Deadline()
 	left := time.Until(deadline) * 9 / 10
 	return max(left.Truncate(time.Millisecond), time.Millisecond).String()
 }

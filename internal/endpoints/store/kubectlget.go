@@ -23,10 +23,8 @@ func (s *Kubectl) getService(ctx context.Context) (publish.Service, error) {
 		return publish.Service{}, err
 	}
 	object := &corev1.Service{}
-	if err := decode(output, object); err != nil {
-		return publish.Service{}, err
-	}
-	return publish.ServiceOf(object), nil
+	err = decode(output, object)
+	return publish.ServiceOf(object), err
 }
 
 // getSlices returns the slices that the selector finds: those of our names, and

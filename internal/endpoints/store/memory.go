@@ -32,12 +32,10 @@ type MemoryOptions struct {
 // Memory keeps the slices of one target. Its methods may be called at the same
 // time.
 type Memory struct {
-	target  publish.Target
-	out     io.Writer
+	options MemoryOptions // but for the Service, which mu guards
 	changed chan struct{}
 
 	mu      sync.Mutex
-	service publish.Service
 	objects map[string]*discoveryv1.EndpointSlice // never changed in place
 	version int
 }
@@ -47,13 +45,7 @@ func NewMemory(options MemoryOptions) (*Memory, error) {
 	if options.Target.SliceName == "" || options.Target.Service == "" || options.Target.ManagedBy == "" {
 		return nil, errors.New("memory store: the target has no slice name, Service or managed-by value")
 	}
-	return &Memory{
-		target:  options.Target,
-		out:     options.Out,
-		changed: make(chan struct{}, 1),
-		service: options.Service,
-		objects: make(map[string]*discoveryv1.EndpointSlice),
-	}, nil
+	return &Memory{options: options, changed: make(chan struct{}, 1), objects: make(map[string]*discoveryv1.EndpointSlice)}, nil
 }
 
 // Load returns the slices as they are.
@@ -63,9 +55,9 @@ func (s *Memory) Load(ctx context.Context) (publish.State, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	service := s.service
+	service := s.options.Service
 	service.Ports = slices.Clone(service.Ports)
-	return publish.StateOf(service, s.sorted(), s.target), nil
+	return publish.StateOf(service, s.sorted(), s.options.Target), nil
 }
 
 // Write makes one slice what the write says, prints it and returns its new version.
@@ -78,10 +70,10 @@ func (s *Memory) Write(ctx context.Context, write publish.Write) (version string
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	base := s.objects[write.Slice.Name]
-	if err := publish.Fence(base, write, s.target); err != nil {
+	if err := publish.Fence(base, write, s.options.Target); err != nil {
 		return "", err
 	}
-	object := publish.Apply(base, write, s.target)
+	object := publish.Apply(base, write, s.options.Target)
 	s.keep(object)
 	return object.ResourceVersion, s.print(write, object)
 }
@@ -109,7 +101,7 @@ func (s *Memory) Remove(name string) {
 func (s *Memory) SetService(service publish.Service) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.service = service
+	s.options.Service = service
 	s.notify()
 }
 
@@ -153,7 +145,7 @@ const maxListed = 8
 // print writes one header line that says what changed, and the slice that was
 // written as a YAML document.
 func (s *Memory) print(write publish.Write, object *discoveryv1.EndpointSlice) error {
-	if s.out == nil {
+	if s.options.Out == nil {
 		return nil
 	}
 	document, err := publish.YAML(object)
@@ -168,7 +160,7 @@ func (s *Memory) print(write publish.Write, object *discoveryv1.EndpointSlice) e
 	list(&out, '~', write.Changed)
 	out.WriteByte('\n')
 	out.Write(document)
-	if _, err := s.out.Write(out.Bytes()); err != nil {
+	if _, err := s.options.Out.Write(out.Bytes()); err != nil {
 		return fmt.Errorf("print slice %s: %w", write.Slice.Name, err)
 	}
 	return nil
