@@ -16,10 +16,10 @@ func (s *scope) slicesFeed() *kube.Feed[*discoveryv1.EndpointSlice, *content] {
 		Lock: &s.mu, SetAll: s.replaceSlices,
 		Read: func(o *discoveryv1.EndpointSlice) (*content, error) { return pack(o, s.hub.options.ManagedBy) },
 		Set: func(c *content) {
-			s.watchedSlice(c.namespace, c.name, func(one *cachedSlice) { one.set(c, c.version) })
+			s.watchedSlice(c.Namespace, c.Slice, func(one *cachedSlice) { one.set(c, c.version) })
 		},
 		Remove: func(c *content) {
-			s.watchedSlice(c.namespace, c.name, func(one *cachedSlice) { s.gone(one, c.version) })
+			s.watchedSlice(c.Namespace, c.Slice, func(one *cachedSlice) { s.gone(one, c.version) })
 		},
 	}
 }
@@ -28,7 +28,7 @@ func (s *scope) replaceSlices(all []*content, revision string) error {
 	s.slices.listed() // whoever waits for it gets the lock after the list was taken over
 	listed := make(map[[2]string]bool, len(all))
 	for _, c := range all {
-		listed[[2]string{c.namespace, c.name}] = true
+		listed[[2]string{c.Namespace, c.Slice}] = true
 	}
 	for namespace, space := range s.spaces {
 		space.lost = false
@@ -48,7 +48,7 @@ func (s *scope) replaceSlices(all []*content, revision string) error {
 		s.tidy(namespace)
 	}
 	for _, c := range all {
-		s.watchedSlice(c.namespace, c.name, func(one *cachedSlice) { one.set(c, revision) })
+		s.watchedSlice(c.Namespace, c.Slice, func(one *cachedSlice) { one.set(c, revision) })
 	}
 	kube.Signal(s.hub.changed)
 	return nil
@@ -110,7 +110,7 @@ func (s *scope) markUnselected() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.space(only.Namespace).slices {
-		if one.owner != nil && one.content != nil && one.content.service != only.Service {
+		if one.owner != nil && one.content != nil && one.content.Service != only.Service {
 			s.mark(one)
 			one.owner.tell()
 		}

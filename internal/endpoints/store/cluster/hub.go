@@ -358,7 +358,11 @@ func (s *space) service(store *Store) publish.Service {
 		return service
 	}
 	for _, name := range slices.Sorted(maps.Keys(store.own)) {
-		for _, p := range store.own[name].ports() {
+		c := store.own[name].content
+		if c == nil {
+			continue
+		}
+		for _, p := range c.Ports {
 			port := publish.ServicePort{Name: p.Name, Protocol: p.Protocol, Port: p.Number, TargetPort: p.Number, AppProtocol: p.AppProtocol}
 			if !slices.Contains(service.Ports, port) {
 				service.Ports = append(service.Ports, port)

@@ -235,7 +235,7 @@ func (s *scope) addTo(out *assign.Local) {
 			out.Sights = append(out.Sights, assign.Sight{Namespace: namespace, Complete: true, Crowded: true, Err: err})
 		}
 		for _, one := range space.slices {
-			if c := one.content; c != nil && c.manager == s.hub.options.ManagedBy {
+			if c := one.content; c != nil && c.ours {
 				out.Published = append(out.Published, c.published())
 			}
 		}
@@ -271,7 +271,7 @@ func (s *scope) inUse() bool {
 			return true
 		}
 		for _, one := range space.slices {
-			if c := one.content; c != nil && c.ours && c.count > 0 {
+			if c := one.content; c != nil && c.ours && c.Endpoints > 0 {
 				return true
 			}
 		}

@@ -3,7 +3,6 @@ package cluster
 import (
 	"fmt"
 	"net/netip"
-	"time"
 	"unique"
 
 	discoveryv1 "k8s.io/api/discovery/v1"
@@ -59,10 +58,10 @@ func (s *cachedSlice) over() {
 // not beside it.
 func (s *cachedSlice) beside(store *Store) publication {
 	c := s.content
-	if c == nil || c.count == 0 || c.service != store.target.Service || s.owner != nil && s.owner.target.Service == c.service {
+	if c == nil || c.Endpoints == 0 || c.Service != store.target.Service || s.owner != nil && s.owner.target.Service == c.Service {
 		return publication{}
 	}
-	return c.publication
+	return s.publication()
 }
 
 // publication is what the slice says of itself, the zero value where there is none.
@@ -70,27 +69,17 @@ func (s *cachedSlice) publication() publication {
 	if s.content == nil {
 		return publication{}
 	}
-	return s.content.publication
-}
-
-// ports are those of a slice of ours, none where there is none.
-func (s *cachedSlice) ports() []publish.Port {
-	if s.content == nil {
-		return nil
-	}
-	return s.content.ports
+	return publication{s.content.Service, s.content.manager, s.content.Endpoints}
 }
 
 // content is what is kept of an EndpointSlice. It is never changed.
 type content struct {
-	namespace, name, version, pool string
-	// ports are those of a slice of ours, ipv6 its family, and changed when that was last changed.
-	ports   []publish.Port
-	ipv6    bool
-	changed time.Time
+	// PublishedSlice has the labels of any slice, the rest of one of ours, and no Addresses.
+	assign.PublishedSlice
+
+	version, manager string
 	// ours says that it has our managed-by label.
 	ours bool
-	publication
 	// head is the object without its endpoints as protobuf has it, and endpoints are the
 	// rest of it: slices that publish the same share them.
 	head      []byte
@@ -122,10 +111,10 @@ type publication struct {
 // package publish says of such slices: labels, address type, and how many endpoints.
 func pack(object *discoveryv1.EndpointSlice, managedBy string) (*content, error) {
 	c := &content{
-		namespace: object.Namespace, name: object.Name, version: object.ResourceVersion,
-		pool: object.Labels[publish.LabelPool],
-		publication: publication{
-			service: object.Labels[discoveryv1.LabelServiceName], manager: object.Labels[discoveryv1.LabelManagedBy], count: len(object.Endpoints),
+		version: object.ResourceVersion, manager: object.Labels[discoveryv1.LabelManagedBy],
+		PublishedSlice: assign.PublishedSlice{
+			Key:  assign.Key{Namespace: object.Namespace, Service: object.Labels[discoveryv1.LabelServiceName]},
+			Pool: object.Labels[publish.LabelPool], Slice: object.Name, Endpoints: len(object.Endpoints),
 		},
 	}
 	head, endpoints := *object, object.Endpoints
@@ -135,15 +124,18 @@ func pack(object *discoveryv1.EndpointSlice, managedBy string) (*content, error)
 		if c.cut = head.Size() > mostOfHead; c.cut {
 			head = *publish.OwnFields(object)
 		}
-		c.ports, c.ipv6, c.changed = publish.PortsOf(&head), object.AddressType == discoveryv1.AddressTypeIPv6, publish.ChangedAt(&head)
+		c.Ports, c.Changed = publish.PortsOf(&head), publish.ChangedAt(&head)
+		if object.AddressType == discoveryv1.AddressTypeIPv6 {
+			c.IPv6 = c.Endpoints
+		}
 		publish.Reduce(endpoints)
 	} else {
-		head, endpoints = *publish.OwnFields(object), make([]discoveryv1.Endpoint, c.count)
+		head, endpoints = *publish.OwnFields(object), make([]discoveryv1.Endpoint, c.Endpoints)
 		head.Ports, head.Annotations, head.OwnerReferences = nil, nil, nil
 	}
 	var err error
 	if c.head, err = head.Marshal(); err != nil {
-		return nil, fmt.Errorf("pack slice %s/%s: %w", c.namespace, c.name, err)
+		return nil, fmt.Errorf("pack slice %s/%s: %w", c.Namespace, c.Slice, err)
 	}
 	return c.with(endpoints)
 }
@@ -153,7 +145,7 @@ func (c content) with(endpoints []discoveryv1.Endpoint) (*content, error) {
 	rest := discoveryv1.EndpointSlice{Endpoints: endpoints}
 	packed, err := rest.Marshal()
 	if err != nil {
-		return nil, fmt.Errorf("pack the endpoints of slice %s/%s: %w", c.namespace, c.name, err)
+		return nil, fmt.Errorf("pack the endpoints of slice %s/%s: %w", c.Namespace, c.Slice, err)
 	}
 	c.endpoints = unique.Make(string(packed))
 	return &c, nil
@@ -168,7 +160,7 @@ func (c content) number() *content {
 		head.Ports = nil
 		c.head, err = head.Marshal()
 	}
-	counted, failed := c.with(make([]discoveryv1.Endpoint, c.count))
+	counted, failed := c.with(make([]discoveryv1.Endpoint, c.Endpoints))
 	if err != nil || failed != nil { // it was packed before
 		return &c
 	}
@@ -181,22 +173,20 @@ func (c *content) size() int { return len(c.head) + len(c.endpoints.Value()) }
 
 // published says whose slice it is by its labels, and what it publishes.
 func (c *content) published() assign.PublishedSlice {
-	p := assign.PublishedSlice{Key: assign.Key{Namespace: c.namespace, Service: c.service}, Pool: c.pool, Slice: c.name, Ports: c.ports, Endpoints: c.count, Changed: c.changed, Addresses: c.addresses}
-	if c.ipv6 {
-		p.IPv6 = c.count
-	}
+	p := c.PublishedSlice
+	p.Addresses = c.addresses
 	return p
 }
 
-// unpack returns the object, which the caller owns; nil where there is none.
+// unpack returns the object, which the caller owns.
 func (c *content) unpack() (*discoveryv1.EndpointSlice, error) {
 	object, err := c.unpackHead()
-	if err != nil || object == nil {
+	if err != nil {
 		return nil, err
 	}
 	rest := &discoveryv1.EndpointSlice{}
 	if err := rest.Unmarshal([]byte(c.endpoints.Value())); err != nil {
-		return nil, fmt.Errorf("unpack the endpoints of slice %s/%s: %w", c.namespace, c.name, err)
+		return nil, fmt.Errorf("unpack the endpoints of slice %s/%s: %w", c.Namespace, c.Slice, err)
 	}
 	object.Endpoints = rest.Endpoints
 	return object, nil
@@ -227,7 +217,7 @@ func (c *content) unpackHead() (*discoveryv1.EndpointSlice, error) {
 	}
 	object := &discoveryv1.EndpointSlice{}
 	if err := object.Unmarshal(c.head); err != nil {
-		return nil, fmt.Errorf("unpack slice %s/%s: %w", c.namespace, c.name, err)
+		return nil, fmt.Errorf("unpack slice %s/%s: %w", c.Namespace, c.Slice, err)
 	}
 	return object, nil
 }

@@ -79,8 +79,8 @@ func (s *Store) Load(ctx context.Context) (publish.State, error) {
 	}
 	objects := make([]*discoveryv1.EndpointSlice, 0, len(contents))
 	for _, c := range contents {
-		if _, _, its := s.target.ParseName(c.name); its && c.counted {
-			return publish.State{}, fmt.Errorf("the endpoints of slice %s are not known: %w", c.name, unreadErr)
+		if _, _, its := s.target.ParseName(c.Slice); its && c.counted {
+			return publish.State{}, fmt.Errorf("the endpoints of slice %s are not known: %w", c.Slice, unreadErr)
 		}
 		object, err := c.unpack()
 		if err != nil {
