@@ -163,8 +163,11 @@ func (e *Elector) Run(ctx context.Context, do func(context.Context) error) error
 	if err != nil {
 		return err
 	}
-	working, stop := e.work(ctx)
+	working, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	e.mu.Lock()
+	e.stop = stop
+	e.mu.Unlock()
 	holding, leave := context.WithCancel(context.WithoutCancel(ctx))
 	defer leave()
 	held := make(chan error, 1)

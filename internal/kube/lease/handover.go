@@ -1,7 +1,6 @@
 package lease
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -35,15 +34,6 @@ func (e *Elector) HandOver(successor string) {
 // handedOver says to which process.
 func (e *Elector) handedOver(successor string) error {
 	return fmt.Errorf("lease %s/%s: %w to %s", e.opts.Namespace, e.opts.Name, ErrHandedOver, successor)
-}
-
-// work returns the context of the work, which HandOver ends.
-func (e *Elector) work(ctx context.Context) (context.Context, context.CancelCauseFunc) {
-	ctx, stop := context.WithCancelCause(ctx)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.stop = stop
-	return ctx, stop
 }
 
 func setHandedOver(lease *coordinationv1.Lease, at time.Time) {
