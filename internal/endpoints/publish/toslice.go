@@ -1,7 +1,6 @@
 package publish
 
 import (
-	"bytes"
 	"fmt"
 	"net/netip"
 	"slices"
@@ -218,23 +217,15 @@ func better(a, b inventory.Member) inventory.Member {
 	return a
 }
 
-// YAML renders the slices for people and for comparison, one document each, in
-// the order given: same state, same bytes. The server's own bookkeeping
-// (managedFields, resourceVersion, uid, generation, creationTimestamp) is not
-// part of the state and is left out.
-func YAML(objects ...*discoveryv1.EndpointSlice) ([]byte, error) {
-	var out bytes.Buffer
-	for i, object := range objects {
-		if i > 0 {
-			out.WriteString("---\n")
-		}
-		document, err := yaml.Marshal(presentable(object))
-		if err != nil {
-			return nil, fmt.Errorf("render slice %s as YAML: %w", object.Name, err)
-		}
-		out.Write(document)
+// YAML renders a slice for people and for comparison: same state, same bytes. The
+// server's own bookkeeping (managedFields, resourceVersion, uid, generation,
+// creationTimestamp) is not part of the state and is left out.
+func YAML(object *discoveryv1.EndpointSlice) ([]byte, error) {
+	document, err := yaml.Marshal(presentable(object))
+	if err != nil {
+		return nil, fmt.Errorf("render slice %s as YAML: %w", object.Name, err)
 	}
-	return out.Bytes(), nil
+	return document, nil
 }
 
 // presentable returns a copy of the object without the server's bookkeeping. It

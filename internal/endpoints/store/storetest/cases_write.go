@@ -30,9 +30,9 @@ func sameBytes(t *testing.T, f *Fixture) {
 	}
 }
 
-func render(t *testing.T, objects ...*discoveryv1.EndpointSlice) string {
+func render(t *testing.T, object *discoveryv1.EndpointSlice) string {
 	t.Helper()
-	out, err := publish.YAML(objects...)
+	out, err := publish.YAML(object)
 	if err != nil {
 		t.Fatal(err)
 	}
