@@ -36,9 +36,6 @@ func (m *machine) useful() []publish.Slice {
 	if m.outcome.Problem.Kind != "" {
 		return nil
 	}
-	if !slices.ContainsFunc(m.state.Slices, m.foreign) {
-		return m.state.Slices
-	}
 	return slices.DeleteFunc(slices.Clone(m.state.Slices), m.foreign)
 }
 

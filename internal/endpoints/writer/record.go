@@ -141,9 +141,7 @@ func (r *record) read(slice publish.Slice) *Result {
 
 // restores reports whether the write only puts back what was written before.
 func (r *record) restores(w publish.Write, now time.Time) bool {
-	c := r.content
-	return !r.last.IsZero() && now.Sub(r.last) < quiet &&
-		c.Name == w.Slice.Name && c.Same(w.Slice)
+	return now.Sub(r.last) < quiet && r.content.Same(w.Slice)
 }
 
 // pause is how long the slice has to be left alone before it is repaired again.
