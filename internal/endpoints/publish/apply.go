@@ -58,10 +58,7 @@ func Apply(base *discoveryv1.EndpointSlice, write Write, target Target) *discove
 // fromMembers returns one endpoint with one address for each member, sorted. Endpoints
 // in the same state share their conditions.
 func fromMembers(slice Slice) []discoveryv1.Endpoint {
-	sorted := slice.Endpoints
-	if !slices.IsSortedFunc(sorted, inventory.CompareMembers) {
-		sorted = slices.SortedFunc(slices.Values(sorted), inventory.CompareMembers)
-	}
+	sorted := byAddress(slice.Endpoints)
 	out, addresses := make([]discoveryv1.Endpoint, len(sorted)), make([]string, len(sorted))
 	conditions := make(map[inventory.State]discoveryv1.EndpointConditions)
 	for i, member := range sorted {

@@ -54,9 +54,7 @@ func (p *packer) pack(members []inventory.Member, state State) []Slice {
 	slices.SortFunc(p.bins, byNumber)
 	packed := make([]Slice, len(p.bins))
 	for i, b := range p.bins {
-		if b.touched && !slices.IsSortedFunc(b.want.Endpoints, inventory.CompareMembers) {
-			b.want.Endpoints = slices.SortedFunc(slices.Values(b.want.Endpoints), inventory.CompareMembers)
-		}
+		b.want.Endpoints = byAddress(b.want.Endpoints)
 		packed[i] = b.want
 	}
 	return packed

@@ -83,9 +83,13 @@ func (s *Kubectl) load(ctx context.Context, asked []string) (publish.State, erro
 	if err != nil {
 		return publish.State{}, fmt.Errorf("read Service %s/%s: %w", target.Namespace, target.Service, err)
 	}
-	found, others, err := s.getSlices(ctx)
+	selected, err := s.getSlices(ctx)
 	if err != nil {
 		return publish.State{}, fmt.Errorf("read the slices of Service %s/%s: %w", target.Namespace, target.Service, err)
+	}
+	found := make(map[string]*discoveryv1.EndpointSlice, len(selected))
+	for i := range selected {
+		found[selected[i].Name] = &selected[i]
 	}
 	if names := s.missing(found, asked); len(names) > 0 {
 		objects, err := s.getNamed(ctx, names)
@@ -103,8 +107,12 @@ func (s *Kubectl) load(ctx context.Context, asked []string) (publish.State, erro
 		}
 	}
 	s.known = maps.Clone(found)
+	maps.DeleteFunc(s.known, func(name string, _ *discoveryv1.EndpointSlice) bool {
+		_, _, ours := target.ParseName(name)
+		return !ours // and only looked at
+	})
 	s.mu.Unlock()
-	return publish.StateOf(service, slices.AppendSeq(others, maps.Values(found)), target), nil
+	return publish.StateOf(service, slices.Collect(maps.Values(found)), target), nil
 }
 
 // Write carries out one write by one run of kubectl, which prints what the server

@@ -27,28 +27,14 @@ func (s *Kubectl) getService(ctx context.Context) (publish.Service, error) {
 	return publish.ServiceOf(object), err
 }
 
-// getSlices returns the slices that the selector finds: those of our names, and
-// the others, which are only looked at.
-func (s *Kubectl) getSlices(ctx context.Context) (ours map[string]*discoveryv1.EndpointSlice, others []*discoveryv1.EndpointSlice, err error) {
+// getSlices returns the slices that the selector finds.
+func (s *Kubectl) getSlices(ctx context.Context) ([]discoveryv1.EndpointSlice, error) {
 	output, err := s.run(ctx, nil, "get", slicesResource, "--output=json",
 		"--selector="+discoveryv1.LabelServiceName+"="+s.options.Target.Service)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	items, err := decodeList(output)
-	if err != nil {
-		return nil, nil, err
-	}
-	ours = make(map[string]*discoveryv1.EndpointSlice)
-	for i := range items {
-		object := &items[i]
-		if _, _, ok := s.options.Target.ParseName(object.Name); ok {
-			ours[object.Name] = object
-			continue
-		}
-		others = append(others, object)
-	}
-	return ours, others, nil
+	return decodeList(output)
 }
 
 // getNamed returns those of the slices of these names that exist, whatever their labels say.
