@@ -7,9 +7,3 @@ func Reading(limit time.Duration, read func(path string) ([]byte, error)) func(p
 	r := &fileReads{limit: limit, running: make(map[fileRequest]*fileRead), read: func(of fileRequest) ([]byte, error) { return read(of.path) }}
 	return func(path string) ([]byte, error) { return r.get(fileRequest{path: path}) }
 }
-
-// ParseStat reads a line of /proc; see parseStat.
-func ParseStat(stat string) (pid, name, state string, group int, ok bool) {
-	m, group, ok := parseStat(stat)
-	return m.pid, m.name, m.state, group, ok
-}

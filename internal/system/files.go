@@ -52,12 +52,10 @@ type fileRead struct {
 // began.
 func (r *fileReads) get(of fileRequest) ([]byte, error) {
 	one := r.start(of)
-	timer := time.NewTimer(max(0, r.limit-time.Since(one.began)))
-	defer timer.Stop()
 	select {
 	case <-one.done:
 		return one.content, one.err
-	case <-timer.C:
+	case <-time.After(max(0, r.limit-time.Since(one.began))):
 		return nil, &fs.PathError{Op: "read", Path: of.path, Err: ErrHangs}
 	}
 }
@@ -83,9 +81,8 @@ func (r *fileReads) start(of fileRequest) *fileRead {
 
 // readFile reads a whole regular file.
 func readFile(of fileRequest) ([]byte, error) {
-	path, most := of.path, of.most
 	// Without O_NONBLOCK, opening a FIFO waits for a writer, maybe for ever.
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := os.OpenFile(of.path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -95,11 +92,11 @@ func readFile(of fileRequest) ([]byte, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: errors.New("not a regular file")}
+		return nil, &fs.PathError{Op: "read", Path: of.path, Err: errors.New("not a regular file")}
 	}
-	content, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err == nil && int64(len(content)) > most {
-		return nil, &fs.PathError{Op: "read", Path: path, Err: fmt.Errorf("larger than %d bytes", most)}
+	content, err := io.ReadAll(io.LimitReader(file, of.most+1))
+	if err == nil && int64(len(content)) > of.most {
+		return nil, &fs.PathError{Op: "read", Path: of.path, Err: fmt.Errorf("larger than %d bytes", of.most)}
 	}
 	return content, err
 }

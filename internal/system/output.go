@@ -21,25 +21,17 @@ type limitedBuffer struct {
 	// A field, not embedded: io.Copy would use its ReadFrom, which has no limit.
 	kept  bytes.Buffer
 	limit int64
-	// over is closed when the limit was exceeded.
-	over chan struct{}
+	// over is called when the limit is exceeded.
+	over func(error)
 }
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
 	if int64(b.kept.Len()+len(p)) > b.limit {
-		close(b.over) // once only: the copying ends at the first error
-		return 0, ErrOutputLimit
+		err := fmt.Errorf("%w of %d bytes", ErrOutputLimit, b.limit)
+		b.over(err)
+		return 0, err
 	}
 	return b.kept.Write(p)
-}
-
-func (b *limitedBuffer) exceeded() bool {
-	select {
-	case <-b.over:
-		return true
-	default:
-		return false
-	}
 }
 
 // tail keeps the end of what is written.

@@ -2,6 +2,7 @@ package system
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -99,7 +100,9 @@ func (r *Runner) run(ctx context.Context, command Command) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	stdout, stderr := &limitedBuffer{limit: command.MaxOutput, over: make(chan struct{})}, new(tail)
+	bounded, over := context.WithCancelCause(ctx)
+	defer over(nil)
+	stdout, stderr := &limitedBuffer{limit: command.MaxOutput, over: over}, new(tail)
 	cmd := &exec.Cmd{
 		Path:        path,
 		Args:        append([]string{command.Path}, command.Args...),
@@ -115,40 +118,42 @@ func (r *Runner) run(ctx context.Context, command Command) (Output, error) {
 	if err := cmd.Start(); err != nil {
 		return Output{}, err
 	}
-	ended, waitErr := r.await(ctx, cmd, stdout.over)
+	ended, waitErr := r.await(bounded, cmd)
+	because := ctx.Err()
+	if cause := context.Cause(bounded); errors.Is(cause, ErrOutputLimit) {
+		because = cause
+	}
 	if !ended {
 		// What it wrote may still grow, and must not be looked at.
-		return Output{}, fmt.Errorf("killed: %w; it does not end: %s", because(ctx, stdout), describe(cmd.Process.Pid))
+		because = cmp.Or(because, errors.New("it exited, but processes that it started did not"))
+		return Output{}, fmt.Errorf("killed: %w; it does not end: %s", because, describe(cmd.Process.Pid))
 	}
 	lines := last(Redact(stderr.String(), command.Env))
 	switch {
-	case stdout.exceeded():
-		return Output{}, fmt.Errorf("%w of %d bytes%s", ErrOutputLimit, command.MaxOutput, StderrNote(lines))
-	case ctx.Err() != nil:
-		return Output{}, fmt.Errorf("killed: %w%s", ctx.Err(), StderrNote(lines))
+	case errors.Is(because, ErrOutputLimit):
+		return Output{}, fmt.Errorf("%w%s", because, StderrNote(lines))
+	case because != nil:
+		return Output{}, fmt.Errorf("killed: %w%s", because, StderrNote(lines))
 	case waitErr != nil:
 		return Output{}, explain(waitErr, lines)
 	}
 	return Output{Stdout: stdout.kept.Bytes(), Stderr: lines}, nil
 }
 
-// await waits for the first of the three ends, kills the group, and collects
+// await waits for the end of the program or of the context, kills the group, and collects
 // what remains, all of it or what there is within clearDelay. It reports whether
 // the program itself has ended.
-func (r *Runner) await(ctx context.Context, cmd *exec.Cmd, over <-chan struct{}) (ended bool, err error) {
+func (r *Runner) await(ctx context.Context, cmd *exec.Cmd) (ended bool, err error) {
 	c := watch(cmd)
 	select {
 	case <-c.exited:
 	case <-ctx.Done():
-	case <-over:
 	}
 	c.kill()
-	bound := time.NewTimer(clearDelay)
-	defer bound.Stop()
 	select {
 	case <-c.cleared:
 		return true, c.err
-	case <-bound.C:
+	case <-time.After(clearDelay):
 		r.leave(c)
 	}
 	select {
@@ -157,17 +162,6 @@ func (r *Runner) await(ctx context.Context, cmd *exec.Cmd, over <-chan struct{})
 	default:
 		return false, nil
 	}
-}
-
-// because returns why the program was killed.
-func because(ctx context.Context, stdout *limitedBuffer) error {
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case stdout.exceeded():
-		return ErrOutputLimit
-	}
-	return errors.New("it exited, but processes that it started did not")
 }
 
 func explain(err error, stderr string) error {

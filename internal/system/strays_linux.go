@@ -2,9 +2,6 @@ package system
 
 import (
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -19,31 +16,9 @@ func reapStrays() {
 	if err != nil {
 		return
 	}
-	lists, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		return
+	for _, p := range processes(func(p process) bool {
+		return p.parent == os.Getpid() && p.state == "Z" && p.session != session
+	}) {
+		_, _ = syscall.Wait4(p.pid, nil, syscall.WNOHANG, nil) // it may be gone already
 	}
-	for _, list := range lists {
-		text, err := os.ReadFile(list)
-		if err != nil {
-			continue // a thread that has ended
-		}
-		for child := range strings.FieldsSeq(string(text)) {
-			if pid, err := strconv.Atoi(child); err == nil && isStray(child, session) {
-				_, _ = syscall.Wait4(pid, nil, syscall.WNOHANG, nil) // it may be gone already
-			}
-		}
-	}
-}
-
-// isStray reports whether the child has ended and has another session.
-func isStray(child string, session int) bool {
-	stat, err := os.ReadFile(filepath.Join("/proc", child, "stat"))
-	if err != nil {
-		return false
-	}
-	// The name, which may hold anything, is in parentheses; state, parent, group
-	// and session follow it.
-	fields := strings.Fields(string(stat[strings.LastIndexByte(string(stat), ')')+1:]))
-	return len(fields) > 3 && fields[0] == "Z" && fields[3] != strconv.Itoa(session)
 }

@@ -186,19 +186,23 @@ func TestContract03AChildOfTheProgramThatCannotBeKilledDelaysNothingEither(t *te
 
 func TestOfAGroupTheMembersThatAreStuckAreFoundWhateverTheirNames(t *testing.T) {
 	tests := []struct {
-		stat, pid, name, state string
-		group                  int
-		ok                     bool
+		stat        string
+		pid         int
+		name, state string
+		group       int
+		ok          bool
 	}{
-		{"4711 (cat) D 4710 4700 4600 0 -1", "4711", "cat", "D", 4700, true},
-		{"4711 (a) R 1 (b) S 4710 4700 4600 0", "4711", "a) R 1 (b", "S", 4700, true},
-		{"4711 (cat) D 4710", "", "", "", 0, false},
-		{"", "", "", "", 0, false},
+		{"4711 (cat) D 4710 4700 4600 0 -1", 4711, "cat", "D", 4700, true},
+		{"4711 (a) R 1 (b) S 4710 4700 4600 0", 4711, "a) R 1 (b", "S", 4700, true},
+		{"4711 (cat) D 4710", 0, "", "", 0, false},
+		{"4711 (", 0, "", "", 0, false},
+		{") 4711 (cat", 0, "", "", 0, false},
+		{"", 0, "", "", 0, false},
 	}
 	for _, test := range tests {
 		pid, name, state, group, ok := system.ParseStat(test.stat)
 		if ok != test.ok || ok && (pid != test.pid || name != test.name || state != test.state || group != test.group) {
-			t.Errorf("%q: got %s, %s, %s, %d, %t", test.stat, pid, name, state, group, ok)
+			t.Errorf("%q: got %d, %s, %s, %d, %t", test.stat, pid, name, state, group, ok)
 		}
 	}
 }
