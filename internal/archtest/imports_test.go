@@ -28,7 +28,7 @@ var allowed = map[string]struct {
 
 	"internal/endpoints/documents": {append(of("settings", "endpoints/filter", "settings/naming"), "api/v1alpha1"), "it judges documents, wherever they come from and whoever acts on them"},
 
-	"internal/endpoints/documents/folder": {of("endpoints/documents"), "it reads files; what is in them is judged elsewhere"},
+	"internal/endpoints/documents/folder": {of("endpoints/documents", "system", "transport"), "it reads files; what is in them is judged elsewhere"},
 
 	"internal/endpoints/documents/apiserver": {append(of("endpoints/documents", "kube"), "api/v1alpha1"), "it reads and writes objects; what is in them is judged elsewhere"},
 

@@ -190,9 +190,7 @@ func newCarriers(c settings.Config, m *metrics.Metrics) (*carriers, error) {
 	out := &carriers{changed: make(chan struct{}, 1)}
 	var err error
 	if c.Documents.Dir != "" {
-		if out.folder, err = folder.New(folder.Options{Dir: c.Documents.Dir, Read: readFolder(c, folder.Look)}); err != nil {
-			return nil, err
-		}
+		out.folder = folder.New(c.Documents.Dir, readFolder(c, folder.Look))
 	}
 	if c.Documents.API {
 		out.kinds, err = newKinds(c, m)

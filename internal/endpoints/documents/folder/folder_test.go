@@ -211,25 +211,26 @@ func TestContract45AMountedConfigMapIsReadAsOfOneMoment(t *testing.T) {
 func TestAChangeIsSeenWithoutARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write(t, dir, "a.yaml", pool("a"))
-	w, err := folder.New(folder.Options{Dir: dir, Every: time.Millisecond})
-	must(t, err)
-	if w.Set().Complete {
-		t.Error("a set is complete before the first look")
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- w.Run(ctx) }()
-	<-w.Changed()
-	if got := names(w.Set()); got != "a" {
-		t.Errorf("got %q, want a", got)
-	}
-	write(t, dir, "b.yaml", pool("b"))
-	for names(w.Set()) != "a, b" {
+	bubble.Test(t, func(t *testing.T) {
+		write(t, dir, "a.yaml", pool("a"))
+		w := folder.New(dir, folder.Look)
+		if w.Set().Complete {
+			t.Error("a set is complete before the first look")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- w.Run(ctx) }()
 		<-w.Changed()
-	}
-	cancel()
-	must(t, <-ended)
+		if got := names(w.Set()); got != "a" {
+			t.Errorf("got %q, want a", got)
+		}
+		write(t, dir, "b.yaml", pool("b"))
+		for names(w.Set()) != "a, b" {
+			<-w.Changed()
+		}
+		cancel()
+		must(t, <-ended)
+	})
 }
 
 func TestContract45AVolumeThatHangsTakesNothingAway(t *testing.T) {
@@ -237,13 +238,12 @@ func TestContract45AVolumeThatHangsTakesNothingAway(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		var hangs atomic.Bool
 		answer := make(chan struct{})
-		w, err := folder.New(folder.Options{Dir: "/documents", Read: func(context.Context, string) documents.Folder {
+		w := folder.New("/documents", func(context.Context, string) documents.Folder {
 			if hangs.Load() {
 				<-answer
 			}
 			return documents.Folder{Files: []documents.File{{Name: "a.yaml", Data: []byte(pool("a"))}}}
-		}})
-		must(t, err)
+		})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- w.Run(ctx) }()
@@ -272,10 +272,9 @@ func TestContract45AFileThatIsBeingWrittenTakesNothingAway(t *testing.T) {
 		whole := pool("a") + pool("b")
 		var written atomic.Int64
 		written.Store(int64(len(whole)))
-		w, err := folder.New(folder.Options{Dir: "/documents", Read: func(context.Context, string) documents.Folder {
+		w := folder.New("/documents", func(context.Context, string) documents.Folder {
 			return documents.Folder{Files: []documents.File{{Name: "a.yaml", Data: []byte(whole[:written.Load()])}}}
-		}})
-		must(t, err)
+		})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- w.Run(ctx) }()
@@ -296,11 +295,4 @@ func TestContract45AFileThatIsBeingWrittenTakesNothingAway(t *testing.T) {
 		cancel()
 		must(t, <-ended)
 	})
-}
-
-func TestAWatcherNeedsAFolder(t *testing.T) {
-	t.Parallel()
-	if _, err := folder.New(folder.Options{}); err == nil {
-		t.Error("got no error")
-	}
 }

@@ -1,19 +1,17 @@
 package folder
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
-	"syscall"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
 
 // The bounds of a folder.
@@ -114,34 +112,14 @@ func readAll(ctx context.Context, dir string) (documents.Folder, error) {
 	return found, err
 }
 
-// readFile reads one file, and one byte more than a file may hold.
+// readFile reads one file.
 func readFile(path string) documents.File {
-	// Without O_NONBLOCK, opening a FIFO waits for a writer, maybe for ever.
-	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return broken(err)
+	data, err := system.ReadFile(path, documents.MaxFileBytes)
+	if err == nil {
+		return documents.File{Data: data}
 	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return broken(err)
-	}
-	if !info.Mode().IsRegular() {
-		return documents.File{Problem: "is not a regular file", Remedy: "put the documents into a file of this name, or rename it"}
-	}
-	var data bytes.Buffer
-	if _, err := io.Copy(&data, io.LimitReader(f, documents.MaxFileBytes+1)); err != nil {
-		return broken(err)
-	}
-	if data.Len() > documents.MaxFileBytes {
-		return documents.File{Problem: "holds more than 1 MiB", Remedy: "split it into several files"}
-	}
-	return documents.File{Data: data.Bytes()}
-}
-
-func broken(err error) documents.File {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		err = path.Err
 	}
-	return documents.File{Problem: "cannot be read: " + err.Error(), Remedy: "let this process read it, or remove it"}
+	return documents.File{Problem: "cannot be read: " + err.Error(), Remedy: "make it a file of at most 1 MiB that this process may read, or remove it"}
 }

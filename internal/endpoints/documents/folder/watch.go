@@ -1,15 +1,14 @@
 package folder
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"reflect"
 	"sync"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 const (
@@ -24,19 +23,10 @@ const (
 	slow = 10 * time.Second
 )
 
-// Options say what to watch.
-type Options struct {
-	// Dir is the folder. It need not be there yet.
-	Dir string
-	// Every is the time between two looks; 0 stands for 2 s.
-	Every time.Duration
-	// Read reads the folder once, because Run compares two looks; nil stands for Look.
-	Read func(ctx context.Context, dir string) documents.Folder
-}
-
 // Watcher keeps the documents of a folder current.
 type Watcher struct {
-	options Options
+	dir     string
+	read    func(ctx context.Context, dir string) documents.Folder
 	changed chan struct{}
 	last    *documents.Folder // what set was made of; of Run alone
 
@@ -44,16 +34,10 @@ type Watcher struct {
 	set documents.Set
 }
 
-// New checks the options.
-func New(options Options) (*Watcher, error) {
-	if options.Dir == "" {
-		return nil, errors.New("documents: the folder is empty; set DOCUMENTS_DIR")
-	}
-	options.Every = cmp.Or(options.Every, every)
-	if options.Read == nil {
-		options.Read = Look
-	}
-	return &Watcher{options: options, changed: make(chan struct{}, 1)}, nil
+// New returns a watcher of a folder, which need not be there yet. Read reads it once, because
+// Run compares two looks: Look, or what is around it.
+func New(dir string, read func(ctx context.Context, dir string) documents.Folder) *Watcher {
+	return &Watcher{dir: dir, read: read, changed: make(chan struct{}, 1)}
 }
 
 // Set returns the documents in effect. Before the first look it is one that is not
@@ -74,23 +58,21 @@ func (w *Watcher) Run(ctx context.Context) error {
 	answers := make(chan documents.Folder, 1)
 	var previous *documents.Folder
 	for {
-		go func() { answers <- w.options.Read(ctx, w.options.Dir) }()
+		go func() { answers <- w.read(ctx, w.dir) }()
 		found, ended := w.await(ctx, answers)
 		if ended {
 			return nil
 		}
-		pause := min(settle, w.options.Every)
+		pause := settle
 		if previous != nil && reflect.DeepEqual(found, *previous) {
 			w.advance(found)
-			pause = w.options.Every
+			pause = every
 		}
 		previous = &found
-		timer := time.NewTimer(pause)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return nil
-		case <-timer.C:
+		case <-time.After(pause):
 		}
 	}
 }
@@ -125,11 +107,7 @@ func (w *Watcher) advance(found documents.Folder) {
 	w.mu.Lock()
 	w.set = after
 	w.mu.Unlock()
-	if after.Generation == before.Generation {
-		return
-	}
-	select {
-	case w.changed <- struct{}{}:
-	default:
+	if after.Generation != before.Generation {
+		transport.Signal(w.changed)
 	}
 }
