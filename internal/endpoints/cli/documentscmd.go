@@ -199,7 +199,7 @@ func newCarriers(c settings.Config, m *metrics.Metrics) (*carriers, error) {
 }
 
 func newKinds(c settings.Config, m *metrics.Metrics) (*apiserver.Watcher, error) {
-	return apiserver.New(apiserver.Options{Way: localWay(c.Store, m, metrics.ClientDocuments), Bounds: boundsOf(c.Documents)})
+	return apiserver.New(localWay(c.Store, m, metrics.ClientDocuments), boundsOf(c.Documents))
 }
 
 // boundsOf are the bounds of documents in the API server.

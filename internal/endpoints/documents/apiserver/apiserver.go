@@ -21,13 +21,6 @@ const (
 	patient = 10 * time.Second
 )
 
-// Options say which API server is read.
-type Options struct {
-	Way kube.Way
-	// Bounds are what its documents may not go beyond.
-	Bounds documents.Bounds
-}
-
 // Watcher keeps the documents of an API server current.
 type Watcher struct {
 	client  *kube.Client
@@ -43,14 +36,15 @@ type Watcher struct {
 	unwritten []Failure
 }
 
-// New returns a watcher that does nothing until Run or Read is called. It reads the
-// access, so that one that cannot be used is told at once.
-func New(options Options) (*Watcher, error) {
-	client, err := kube.Open(kube.Options{Way: options.Way})
+// New returns a watcher of an API server, whose documents may not go beyond the bounds. It does
+// nothing until Run or Read is called, but reads the access, so that one that cannot be used is
+// told at once.
+func New(way kube.Way, bounds documents.Bounds) (*Watcher, error) {
+	client, err := kube.Open(kube.Options{Way: way})
 	if err != nil {
 		return nil, fmt.Errorf("read documents of the API server: %w", err)
 	}
-	w := &Watcher{client: client, bounds: options.Bounds, news: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
+	w := &Watcher{client: client, bounds: bounds, news: make(chan struct{}, 1), changed: make(chan struct{}, 1)}
 	w.kinds = []*kind{
 		newKind(w, v1alpha1.KindEndpointPool, kube.EndpointPools()),
 		newKind(w, v1alpha1.KindEndpointBinding, kube.EndpointBindings("")),

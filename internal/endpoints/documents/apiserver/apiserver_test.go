@@ -217,11 +217,8 @@ func running(t *testing.T, w *apiserver.Watcher) *apiserver.Watcher {
 
 func newWatcher(t *testing.T, a *api) *apiserver.Watcher {
 	t.Helper()
-	w, err := apiserver.New(apiserver.Options{
-		Way: kube.Fixed(&rest.Config{Host: "http://api", Transport: a}),
-		Bounds: documents.Bounds{
-			Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Namespaces: []string{"*"}, Ports: settings.Ranges{{First: 1, Last: 65535}},
-		},
+	w, err := apiserver.New(kube.Fixed(&rest.Config{Host: "http://api", Transport: a}), documents.Bounds{
+		Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}, Namespaces: []string{"*"}, Ports: settings.Ranges{{First: 1, Last: 65535}},
 	})
 	if err != nil {
 		t.Fatal(err)

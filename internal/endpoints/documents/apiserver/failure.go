@@ -33,28 +33,14 @@ type Failure struct {
 	Err   error
 }
 
-// history says what came of the last write of an object.
-type history int
-
-const (
-	accepted history = iota // or there was none
-	refused
-)
-
-// bound is for how long one write is waited for.
-func (h history) bound() time.Duration {
-	if h == refused {
-		return laterBound
-	}
-	return firstBound
-}
-
 // refusal is what is known of an object whose last write was refused.
 type refusal struct {
 	since, next time.Time
 	times       int
 	version     string
 	err         error
+	// told says that Trouble was called last while it was reportable.
+	told bool
 }
 
 // reportable reports whether people should know of it.
@@ -77,19 +63,11 @@ func (s *statuses) waits(key documents.Key, now time.Time) bool {
 	return r != nil && now.Before(r.next) && r.version == s.watcher.version(key)
 }
 
-// historyOf expects the lock.
-func (s *statuses) historyOf(key documents.Key) history {
-	if s.refusals[key] == nil {
-		return accepted
-	}
-	return refused
-}
-
-// any reports whether there may be objects of a history.
-func (s *statuses) any(of history) bool {
+// any reports whether there may be objects that were refused, or others.
+func (s *statuses) any(refused bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return of == accepted || len(s.refusals) > 0
+	return !refused || len(s.refusals) > 0
 }
 
 // forget drops what is known of objects that are to say nothing any more; one that comes again at
@@ -132,23 +110,19 @@ func (s *statuses) note(u update, err error) bool {
 func (s *statuses) tell() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before := make(map[documents.Key]bool, len(s.unwritten))
-	for _, u := range s.unwritten {
-		before[u.Key] = true
-	}
 	var now []Failure
 	news := false
 	for key, r := range s.refusals {
-		if r.reportable() {
+		told := r.told
+		if r.told = r.reportable(); r.told {
 			now = append(now, Failure{Key: key, Since: r.since, Err: r.err})
-			news = news || !before[key]
+			news = news || !told
 		}
 	}
 	slices.SortFunc(now, func(a, b Failure) int {
 		return cmp.Or(b.Since.Compare(a.Since), cmp.Compare(a.Key.String(), b.Key.String()))
 	})
-	over := len(now) == 0 && len(s.unwritten) > 0
-	s.unwritten = now
+	over := len(now) == 0 && len(s.watcher.Unwritten()) > 0
 	s.watcher.unwrite(now)
 	if news || over {
 		s.Trouble(now)

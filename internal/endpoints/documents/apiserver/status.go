@@ -70,8 +70,6 @@ type statuses struct {
 	// wrote is when each object was written last, and since when it is early.
 	wrote, early map[documents.Key]time.Time
 	refusals     map[documents.Key]*refusal
-	// unwritten are those of which Trouble was called last.
-	unwritten []Failure
 }
 
 // Tell keeps the status of every object as it is to be, until ctx ends. An object is
@@ -88,21 +86,21 @@ func (w *Watcher) Tell(ctx context.Context, options StatusOptions) {
 	defer w.unwrite(nil) // it is another replica's then
 	var again sync.WaitGroup
 	defer again.Wait()
-	again.Go(func() { s.keep(ctx, refused) })
-	s.keep(ctx, accepted)
+	again.Go(func() { s.keep(ctx, true) })
+	s.keep(ctx, false)
 }
 
 // revision is that of what is compared: what objects are to say, and the objects.
 type revision struct{ wanted, objects uint64 }
 
-// keep writes the objects of one history.
-func (s *statuses) keep(ctx context.Context, of history) {
+// keep writes the objects whose last write was refused, or the others.
+func (s *statuses) keep(ctx context.Context, refused bool) {
 	var busySince time.Time
 	var equal revision // where nothing differed and nothing waited; 0 for none
 	for kube.Wait(ctx, look) {
 		if is := (revision{s.Revision(), s.watcher.revision.Load()}); is != equal {
 			equal = revision{}
-			if s.equalize(ctx, of, &busySince) {
+			if s.equalize(ctx, refused, &busySince) {
 				equal = is
 			}
 		}
@@ -111,8 +109,8 @@ func (s *statuses) keep(ctx context.Context, of history) {
 }
 
 // equalize writes what differs, and reports whether nothing is left that differs or waits.
-func (s *statuses) equalize(ctx context.Context, of history, busySince *time.Time) bool {
-	for s.any(of) {
+func (s *statuses) equalize(ctx context.Context, refused bool, busySince *time.Time) bool {
+	for s.any(refused) {
 		now := time.Now()
 		all, busy := s.Want()
 		if !busy {
@@ -120,11 +118,11 @@ func (s *statuses) equalize(ctx context.Context, of history, busySince *time.Tim
 		} else if busySince.IsZero() {
 			*busySince = now
 		}
-		due, waits := s.due(all, now, of)
+		due, waits := s.due(all, now, refused)
 		if len(due) == 0 {
 			return !waits
 		}
-		if busy && now.Sub(*busySince) < mostBusy || !s.write(ctx, due, of) {
+		if busy && now.Sub(*busySince) < mostBusy || !s.write(ctx, due, refused) {
 			return false // the rest waits for the next look
 		}
 	}
@@ -141,12 +139,12 @@ type update struct {
 
 // due returns what differs and may be written now, in the order of what is wanted, and no
 // more than a batch. It reports whether something waits that may differ.
-func (s *statuses) due(all iter.Seq[Status], now time.Time, of history) (due []update, waits bool) {
+func (s *statuses) due(all iter.Seq[Status], now time.Time, refused bool) (due []update, waits bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := make(map[documents.Key]bool)
 	for want := range all {
-		if known[want.Key] = true; s.historyOf(want.Key) != of {
+		if known[want.Key] = true; (s.refusals[want.Key] != nil) != refused {
 			continue
 		}
 		if !want.Early {
@@ -173,19 +171,23 @@ func (s *statuses) due(all iter.Seq[Status], now time.Time, of history) (due []u
 }
 
 // write writes some of them, and reports whether any was accepted.
-func (s *statuses) write(ctx context.Context, due []update, of history) bool {
+func (s *statuses) write(ctx context.Context, due []update, refused bool) bool {
 	s.mu.Lock()
 	for _, u := range due {
 		s.wrote[u.key] = time.Now()
 	}
 	s.mu.Unlock()
+	bound := firstBound
+	if refused {
+		bound = laterBound
+	}
 	queue := make(chan update)
 	var running sync.WaitGroup
 	var taken atomic.Bool
 	for range min(lanes, len(due)) {
 		running.Go(func() {
 			for u := range queue {
-				bounded, cancel := context.WithTimeout(ctx, of.bound())
+				bounded, cancel := context.WithTimeout(ctx, bound)
 				err := s.Fence(bounded, func(ctx context.Context) error { return s.watcher.update(ctx, u) })
 				cancel()
 				if ctx.Err() == nil && s.note(u, err) {
