@@ -84,35 +84,54 @@ func (a *attempt) trace(ctx context.Context) context.Context {
 
 // observe is for rest.Config.Wrap. It sees every request as it is sent, with the
 // credentials, whatever made them, so that none can be repeated in an error, not even
-// when a server or a proxy sends it back.
-func (c *Client) observe(inner http.RoundTripper) http.RoundTripper { return &observed{inner, c} }
+// when a server or a proxy sends it back. It follows no redirect, which would carry them
+// along.
+func observe(config *rest.Config, secrets *transport.Secrets) {
+	secrets.Add(config.BearerToken, config.Password)
+	config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return &observed{inner, secrets} })
+}
 
 type observed struct {
 	http.RoundTripper
 
-	client *Client
+	secrets *transport.Secrets
 }
 
 func (o *observed) RoundTrip(request *http.Request) (*http.Response, error) {
-	remember(&o.client.secrets, request)
+	if _, secret, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok {
+		o.secrets.Add(secret)
+	}
 	response, err := o.RoundTripper.RoundTrip(request)
-	if a, ok := request.Context().Value(attemptKey{}).(*attempt); ok {
-		a.mu.Lock()
-		defer a.mu.Unlock()
-		a.broken = err
-		if err == nil && response.StatusCode >= http.StatusBadRequest {
-			a.retryAfter = transport.RetryAfter(response.Header, time.Now(), maxRetryAfter)
-		} else if err == nil && a.part.of != nil && strings.HasPrefix(response.Header.Get("Content-Type"), runtime.ContentTypeProtobuf) {
-			response.Body = &events{Closer: response.Body, body: bufio.NewReader(response.Body), part: a.part}
+	if err == nil {
+		switch response.StatusCode {
+		case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+			err = errors.Join(errRedirect, response.Body.Close())
 		}
 	}
-	return response, err
+	a, ours := request.Context().Value(attemptKey{}).(*attempt)
+	if ours {
+		a.answered(response, err)
+	} else if err != nil { // that of a library, which shows it as it is
+		err = &Error{text: transport.Cut(o.secrets.Hide(err.Error()), transport.MostShown), cause: err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return response, nil
 }
 
-// remember adds the credential of a request to the secrets.
-func remember(secrets *transport.Secrets, request *http.Request) {
-	if _, secret, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok {
-		secrets.Add(secret)
+// errRedirect says that a request was to go to another address.
+var errRedirect = errors.New("the API server redirects, which is not followed; correct the server in the kubeconfig")
+
+// answered notes what came of the request.
+func (a *attempt) answered(response *http.Response, err error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.broken = err
+	if err == nil && response.StatusCode >= http.StatusBadRequest {
+		a.retryAfter = transport.RetryAfter(response.Header, time.Now(), maxRetryAfter)
+	} else if err == nil && a.part.of != nil && strings.HasPrefix(response.Header.Get("Content-Type"), runtime.ContentTypeProtobuf) {
+		response.Body = &events{Closer: response.Body, body: bufio.NewReader(response.Body), part: a.part}
 	}
 }
 
@@ -212,33 +231,9 @@ func (a Access) ForLibrary() (config *rest.Config, hide func(string) string, err
 		config.Proxy = transport.ProxyFromEnvironment
 	}
 	secrets := &transport.Secrets{}
-	secrets.Add(config.BearerToken, config.Password)
-	config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return &guarded{inner, secrets} })
+	observe(config, secrets)
 	return config, secrets.Hide, nil
 }
-
-// guarded does for a library what a Client does for its own requests.
-type guarded struct {
-	http.RoundTripper
-
-	secrets *transport.Secrets
-}
-
-func (g *guarded) RoundTrip(request *http.Request) (*http.Response, error) {
-	remember(g.secrets, request)
-	response, err := g.RoundTripper.RoundTrip(request)
-	if err != nil {
-		return nil, &Error{text: transport.Cut(g.secrets.Hide(err.Error()), transport.MostShown), cause: err}
-	}
-	switch response.StatusCode {
-	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
-		return nil, errors.Join(errRedirect, response.Body.Close())
-	}
-	return response, nil
-}
-
-// WrappedRoundTripper lets client-go find the transport below.
-func (g *guarded) WrappedRoundTripper() http.RoundTripper { return g.RoundTripper }
 
 // mostAtOnce is how many requests of one client may be sent and not answered.
 // Those that were given up while a plugin hangs count too, so that they do not

@@ -250,8 +250,7 @@ func (c *Client) connect(config *rest.Config) (*link, error) {
 		// it set, client-go keeps no client of an old token for ever.
 		config.Proxy = transport.ProxyFromEnvironment
 	}
-	c.secrets.Add(config.BearerToken, config.Password)
-	config.Wrap(c.observe)
+	observe(config, &c.secrets)
 	l := &link{}
 	var err error
 	if l.requests, err = newLane(config); err == nil {
@@ -267,7 +266,7 @@ func newLane(config *rest.Config) (lane, error) {
 		return lane{}, err
 	}
 	receiveLess(made.Transport)
-	l := lane{http: &http.Client{Transport: made.Transport, CheckRedirect: refuseRedirect}, versions: map[schema.GroupVersion]rest.Interface{}}
+	l := lane{http: &http.Client{Transport: made.Transport}, versions: map[schema.GroupVersion]rest.Interface{}}
 	bound(config, l.http)
 	for version := range types() {
 		one := rest.CopyConfig(config)
@@ -281,8 +280,3 @@ func newLane(config *rest.Config) (lane, error) {
 	}
 	return l, nil
 }
-
-// refuseRedirect keeps credentials from being sent to another server.
-func refuseRedirect(*http.Request, []*http.Request) error { return errRedirect }
-
-var errRedirect = errors.New("the API server redirects, which is not followed; correct the server in the kubeconfig")

@@ -27,25 +27,27 @@ const mostOfObject = 16 << 20
 // server's storage, past every cache.
 func (c *Client) Each(ctx context.Context, r Resource, options metav1.ListOptions, empty func() runtime.Object, keep func(runtime.Object) runtime.Object) (list *internalversion.List, err error) {
 	build := func(l *lane) *rest.Request { return l.request("GET", r).VersionedParams(&options, c.codec) }
-	err = c.again(ctx, func() error {
+	err = c.read(ctx, build, func(ctx context.Context, request *rest.Request) (int, error) {
+		body, err := request.Stream(ctx)
+		if err != nil {
+			return 0, err
+		}
+		defer body.Close()
 		list = &internalversion.List{}
 		reading := listReader{list: list, part: c.part(r), empty: empty, keep: keep}
-		return c.stream(ctx, build, func(body io.Reader) error {
-			err := reading.read(bufio.NewReader(body))
-			if err == nil {
-				err = c.isListOf(reading.about, empty())
-			}
-			if err != nil {
-				return fmt.Errorf("decode the list of %s: %w", r.Name, err)
-			}
-			return nil
-		})
+		if err = reading.read(bufio.NewReader(body)); err == nil {
+			err = isListOf(reading.about, empty())
+		}
+		if err != nil {
+			err = fmt.Errorf("decode the list of %s: %w", r.Name, err)
+		}
+		return 0, err
 	})
 	return list, err
 }
 
 // isListOf says what is wrong with a list that is one of other objects.
-func (c *Client) isListOf(about runtime.TypeMeta, object runtime.Object) error {
+func isListOf(about runtime.TypeMeta, object runtime.Object) error {
 	kinds, _, err := scheme().ObjectKinds(object)
 	if err != nil {
 		return err
@@ -199,8 +201,12 @@ func short(err error) error {
 }
 
 func (l *listReader) readJSON(body *json.Decoder) error {
-	if err := begins(body, '{'); err != nil {
-		return err
+	token, err := body.Token()
+	if err == nil && token != json.Delim('{') {
+		err = fmt.Errorf("it begins with %v", token)
+	}
+	if err != nil {
+		return short(err)
 	}
 	for body.More() {
 		name, err := body.Token()
@@ -223,12 +229,11 @@ func (l *listReader) readJSON(body *json.Decoder) error {
 			return short(err)
 		}
 	}
-	_, err := body.Token()
+	_, err = body.Token()
 	return short(err)
 }
 
 func (l *listReader) itemsJSON(body *json.Decoder) error {
-	var items json.Token
 	items, err := body.Token()
 	if err != nil || items == nil { // null
 		return err
@@ -243,13 +248,4 @@ func (l *listReader) itemsJSON(body *json.Decoder) error {
 	}
 	_, err = body.Token()
 	return err
-}
-
-// begins takes the beginning of an object or a list.
-func begins(body *json.Decoder, with json.Delim) error {
-	token, err := body.Token()
-	if err == nil && token != with {
-		err = fmt.Errorf("it begins with %v", token)
-	}
-	return short(err)
 }

@@ -53,23 +53,9 @@ type unread struct{}
 // UnmarshalJSON implements json.Unmarshaler.
 func (unread) UnmarshalJSON([]byte) error { return nil }
 
-// MarshalJSON implements json.Marshaler.
-func (r *Raw) MarshalJSON() ([]byte, error) { return r.JSON, nil }
-
 // DeepCopyObject implements runtime.Object. What was read is never changed, so that the copy
 // may share it.
 func (r *Raw) DeepCopyObject() runtime.Object { return new(*r) }
-
-// RawList is a list of them.
-type RawList struct {
-	metav1.TypeMeta `json:",inline"`
-	metav1.ListMeta `json:"metadata,omitempty"`
-
-	Items []Raw `json:"items"`
-}
-
-// DeepCopyObject implements runtime.Object, as that of Raw does.
-func (l *RawList) DeepCopyObject() runtime.Object { return new(*l) }
 
 // UpdateStatus sends an object, as JSON, whose status replaces that of the object of the
 // name, and reads the server's answer.

@@ -115,15 +115,13 @@ func (r *Reflector) Run(ctx context.Context) {
 		if costs {
 			wait, costly = max(pause, costly), min(2*costly, pauseList)
 		}
-		timer := time.NewTimer(wait/2 + rand.N(wait))
 		select {
 		case <-ctx.Done():
 		case <-news:
 			pause = pauseMin
-		case <-timer.C:
+		case <-time.After(wait/2 + rand.N(wait)):
 			pause = min(2*pause, most)
 		}
-		timer.Stop()
 	}
 }
 

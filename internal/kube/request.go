@@ -3,7 +3,6 @@ package kube
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"reflect"
 	"time"
@@ -104,15 +103,14 @@ func (l *lane) request(verb string, r Resource) *rest.Request {
 	return l.versions[r.Version].Verb(verb).MaxRetries(0).NamespaceIfScoped(r.Namespace, r.Namespace != "").Resource(r.Name)
 }
 
-// read sends what may be sent again.
-func (c *Client) read(ctx context.Context, build func(*lane) *rest.Request, take func(rest.Result) error) error {
-	return c.again(ctx, func() error { return c.send(ctx, build, take) })
-}
+// sender sends a request and takes the answer. It returns the status of the answer, 0 where
+// the error itself is to say it.
+type sender func(ctx context.Context, request *rest.Request) (code int, err error)
 
-// again sends a read again that ran into a connection which was just closed.
-func (c *Client) again(ctx context.Context, send func() error) error {
+// read sends a request again that ran into a connection which was just closed.
+func (c *Client) read(ctx context.Context, build func(*lane) *rest.Request, send sender) error {
 	for attempt := 1; ; attempt++ {
-		err := send()
+		err := c.send(ctx, build, send)
 		if !errors.Is(err, net.ErrClosed) || attempt == closedAttempts || !Wait(ctx, closedPause) {
 			return err
 		}
@@ -120,7 +118,7 @@ func (c *Client) again(ctx context.Context, send func() error) error {
 }
 
 // send sends a request once, within the client's time-out.
-func (c *Client) send(ctx context.Context, build func(*lane) *rest.Request, take func(rest.Result) error) error {
+func (c *Client) send(ctx context.Context, build func(*lane) *rest.Request, send sender) error {
 	l, err := c.current()
 	if err != nil {
 		return err
@@ -128,49 +126,28 @@ func (c *Client) send(ctx context.Context, build func(*lane) *rest.Request, take
 	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
 	defer cancel()
 	one := c.begin()
-	var code int
-	err = take(build(&l.requests).Do(one.trace(ctx)).StatusCode(&code))
+	code, err := send(one.trace(ctx), build(&l.requests))
 	return one.end(ctx, err, code)
 }
 
-// stream sends a request once, within the client's time-out, and takes the answer while it
-// comes.
-func (c *Client) stream(ctx context.Context, build func(*lane) *rest.Request, take func(io.Reader) error) error {
-	l, err := c.current()
-	if err != nil {
-		return err
-	}
-	ctx, cancel := context.WithTimeout(ctx, c.options.Timeout)
-	defer cancel()
-	one := c.begin()
-	body, err := build(&l.requests).Stream(one.trace(ctx))
-	if err == nil {
-		err = take(body)
-		_ = body.Close()
-	}
-	return one.end(ctx, err, 0)
-}
-
-// decode takes an answer, and decodes it where that is wanted.
-func decode(into runtime.Object) func(rest.Result) error {
-	return func(answer rest.Result) error {
+// decode takes a whole answer, and decodes it where that is wanted.
+func decode(into runtime.Object) sender {
+	return func(ctx context.Context, request *rest.Request) (code int, err error) {
+		answer := request.Do(ctx).StatusCode(&code)
 		if into == nil {
-			return answer.Error()
+			return code, answer.Error()
 		}
-		return answer.Into(into)
+		return code, answer.Into(into)
 	}
 }
 
 // Wait waits for so long, and reports whether ctx has not ended by then.
 func Wait(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
+	if d > 0 {
+		select {
+		case <-ctx.Done():
+		case <-time.After(d):
+		}
 	}
 	return ctx.Err() == nil
 }

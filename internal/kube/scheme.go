@@ -77,12 +77,12 @@ func Named(name string) metav1.ListOptions {
 	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector("metadata.name", name).String()}
 }
 
-// types are the objects and lists that are sent and received, by version.
+// types are the objects that are sent and received, and the lists that are not read by Each, by
+// version.
 func types() map[schema.GroupVersion][]runtime.Object {
 	return map[schema.GroupVersion][]runtime.Object{
 		corev1.SchemeGroupVersion: {
-			&corev1.Service{}, &corev1.ServiceList{}, &corev1.Node{}, &corev1.NodeList{}, &corev1.Secret{},
-			&corev1.Namespace{}, &corev1.NamespaceList{},
+			&corev1.Service{}, &corev1.ServiceList{}, &corev1.Node{}, &corev1.Secret{}, &corev1.Namespace{},
 		},
 		discoveryv1.SchemeGroupVersion:      {&discoveryv1.EndpointSlice{}, &discoveryv1.EndpointSliceList{}},
 		coordinationv1.SchemeGroupVersion:   {&coordinationv1.Lease{}, &coordinationv1.LeaseList{}},
@@ -90,7 +90,7 @@ func types() map[schema.GroupVersion][]runtime.Object {
 		authenticationv1.SchemeGroupVersion: {&authenticationv1.SelfSubjectReview{}},
 		authorizationv1.SchemeGroupVersion:  {&authorizationv1.SelfSubjectRulesReview{}},
 		v1alpha1.GroupVersion():             nil, // see Raw
-		fleetv1alpha1.GroupVersion():        {&fleetv1alpha1.Envoy{}, &fleetv1alpha1.EnvoyList{}},
+		fleetv1alpha1.GroupVersion():        {&fleetv1alpha1.Envoy{}},
 	}
 }
 
@@ -106,7 +106,6 @@ func newScheme() *runtime.Scheme {
 	}
 	for _, kind := range []string{v1alpha1.KindEndpointPool, v1alpha1.KindEndpointBinding} {
 		scheme.AddKnownTypeWithName(v1alpha1.GroupVersion().WithKind(kind), &Raw{})
-		scheme.AddKnownTypeWithName(v1alpha1.GroupVersion().WithKind(kind+"List"), &RawList{})
 	}
 	return scheme
 }
