@@ -21,7 +21,7 @@ var allowed = map[string]struct {
 	"internal/endpoints/inventory": {nil, "it is what flows through every stage, so it depends on none"},
 	"internal/transport":           {nil, "it knows connections, headers and texts, and nothing of what for"},
 	"internal/system":              {of("transport"), "it reads files and runs programs and knows nothing of what for"},
-	"internal/kube":                {append(of("transport"), "api/v1alpha1", "api/fleet/v1alpha1"), "it makes clients of API servers and knows nothing of what for"},
+	"internal/kube":                {append(of("transport", "system"), "api/v1alpha1", "api/fleet/v1alpha1"), "it makes clients of API servers and knows nothing of what for"},
 	"internal/settings":            {of("system", "settings/naming"), "it is raw text to typed values; who uses them translates"},
 
 	"internal/commandline": {of("settings"), "it is what both programs' command lines have in common"},

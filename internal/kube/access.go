@@ -12,7 +12,6 @@ import (
 	"maps"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -22,6 +21,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
@@ -126,7 +126,7 @@ func (a Access) load() (*rest.Config, error) {
 	var missing error
 	for _, file := range filepath.SplitList(a.Kubeconfig) {
 		// Opening a FIFO would wait for a writer, and nothing ends that.
-		if err := regular(file); err == nil {
+		if _, err := system.ReadFile(file, mostOfFile); err == nil {
 			files = append(files, file)
 		} else if missing = err; !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -171,17 +171,8 @@ func (a Access) files(config *rest.Config) []string {
 	return names
 }
 
-// regular says why a file cannot be read again and again.
-func regular(path string) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return &fs.PathError{Op: "read", Path: path, Err: errors.New("not a regular file")}
-	}
-	return nil
-}
+// mostOfFile bounds one file: a kubeconfig may be of hundreds of clusters.
+const mostOfFile = 16 << 20
 
 var lineNumber = regexp.MustCompile(`line \d+`)
 
@@ -199,20 +190,17 @@ func unparsed(err error) error {
 
 // Describe adds which setting an error is about, and the remedy.
 func (a Access) Describe(err error) error {
-	if err == nil {
-		return nil
-	}
-	setting, value := a.Setting, a.Kubeconfig
-	remedy := "; correct " + setting + ", or the file"
-	switch {
-	case a.Kubeconfig == "":
+	if err == nil || a.Kubeconfig == "" {
 		return err
+	}
+	remedy := "; correct " + a.Setting + ", or the file"
+	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		remedy = "; create it, or correct " + setting
+		remedy = "; create it, or correct " + a.Setting
 	case errors.Is(err, errNoContext) && a.Context != "" && a.ContextSetting != "":
 		remedy = "; correct " + a.ContextSetting
 	}
-	return fmt.Errorf("%s=%s: %w%s", setting, value, err, remedy)
+	return fmt.Errorf("%s=%s: %w%s", a.Setting, a.Kubeconfig, err, remedy)
 }
 
 // errNoContext says that the context is not in the kubeconfig.
@@ -225,12 +213,12 @@ func (a Access) check(raw *clientcmdapi.Config) error {
 	if name == "" {
 		return fmt.Errorf("%w: it has no current-context", errNoContext)
 	}
-	used, ok := raw.Contexts[name]
-	if !ok || used == nil {
+	used := raw.Contexts[name]
+	if used == nil {
 		return fmt.Errorf("context %q: %w", name, errNoContext)
 	}
-	cluster, ok := raw.Clusters[used.Cluster]
-	if !ok || cluster == nil {
+	cluster := raw.Clusters[used.Cluster]
+	if cluster == nil {
 		return fmt.Errorf("context %q: there is no cluster %q in it", name, used.Cluster)
 	}
 	if err := checkCluster(used.Cluster, cluster); err != nil {
@@ -272,16 +260,8 @@ func checkPlugin(plugin *clientcmdapi.ExecConfig) error {
 func checksum(names []string) ([sha256.Size]byte, error) {
 	sums := sha256.New()
 	for _, name := range names {
-		err := regular(name)
-		if errors.Is(err, fs.ErrNotExist) {
-			sums.Write(make([]byte, sha256.Size))
-			continue
-		}
-		if err != nil {
-			return [sha256.Size]byte{}, err
-		}
-		content, err := os.ReadFile(name)
-		if err != nil {
+		content, err := system.ReadFile(name, mostOfFile)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return [sha256.Size]byte{}, err
 		}
 		sum := sha256.Sum256(content)
@@ -298,7 +278,7 @@ func inline(config *rest.Config) error {
 	}
 	config.CAFile, config.CertFile, config.KeyFile = "", "", ""
 	if config.BearerTokenFile != "" {
-		token, err := os.ReadFile(config.BearerTokenFile)
+		token, err := system.ReadFile(config.BearerTokenFile, mostOfFile)
 		if err != nil {
 			return err
 		}
@@ -337,7 +317,7 @@ func checkFiles(of string, files map[string]string) error {
 		if files[field] == "" {
 			continue
 		}
-		if err := regular(files[field]); err != nil {
+		if _, err := system.ReadFile(files[field], mostOfFile); err != nil {
 			return fmt.Errorf("%s: its %s: %w", of, field, err)
 		}
 	}
