@@ -8,19 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
-
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 )
-
-// EndpointPools are those of the cluster.
-func EndpointPools() Resource {
-	return Resource{v1alpha1.GroupVersion(), v1alpha1.ResourceEndpointPools, ""}
-}
-
-// EndpointBindings are those of a namespace.
-func EndpointBindings(namespace string) Resource {
-	return Resource{v1alpha1.GroupVersion(), v1alpha1.ResourceEndpointBindings, namespace}
-}
 
 // Raw is an object that its reader decodes itself, strictly: what the server says of it
 // is in JSON.

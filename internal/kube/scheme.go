@@ -26,9 +26,20 @@ type Resource struct {
 	Namespace string
 }
 
-// Services are those of a namespace.
-func Services(namespace string) Resource {
-	return Resource{corev1.SchemeGroupVersion, "services", namespace}
+// The resources of a namespace, or of all namespaces where it is empty.
+var (
+	Services       = in(corev1.SchemeGroupVersion, "services")
+	EndpointSlices = in(discoveryv1.SchemeGroupVersion, "endpointslices")
+	Secrets        = in(corev1.SchemeGroupVersion, "secrets")
+	// Envoys are the fleets.
+	Envoys           = in(fleetv1alpha1.GroupVersion(), fleetv1alpha1.ResourceEnvoys)
+	Leases           = in(coordinationv1.SchemeGroupVersion, "leases")
+	Events           = in(eventsv1.SchemeGroupVersion, "events")
+	EndpointBindings = in(v1alpha1.GroupVersion(), v1alpha1.ResourceEndpointBindings)
+)
+
+func in(version schema.GroupVersion, name string) func(namespace string) Resource {
+	return func(namespace string) Resource { return Resource{version, name, namespace} }
 }
 
 // Nodes are those of the cluster.
@@ -37,29 +48,9 @@ func Nodes() Resource { return Resource{corev1.SchemeGroupVersion, "nodes", ""} 
 // Namespaces are those of the cluster.
 func Namespaces() Resource { return Resource{corev1.SchemeGroupVersion, "namespaces", ""} }
 
-// EndpointSlices are those of a namespace.
-func EndpointSlices(namespace string) Resource {
-	return Resource{discoveryv1.SchemeGroupVersion, "endpointslices", namespace}
-}
-
-// Secrets are those of a namespace.
-func Secrets(namespace string) Resource {
-	return Resource{corev1.SchemeGroupVersion, "secrets", namespace}
-}
-
-// Envoys are the fleets of a namespace.
-func Envoys(namespace string) Resource {
-	return Resource{fleetv1alpha1.GroupVersion(), fleetv1alpha1.ResourceEnvoys, namespace}
-}
-
-// Leases are those of a namespace.
-func Leases(namespace string) Resource {
-	return Resource{coordinationv1.SchemeGroupVersion, "leases", namespace}
-}
-
-// Events are those of a namespace.
-func Events(namespace string) Resource {
-	return Resource{eventsv1.SchemeGroupVersion, "events", namespace}
+// EndpointPools are those of the cluster.
+func EndpointPools() Resource {
+	return Resource{v1alpha1.GroupVersion(), v1alpha1.ResourceEndpointPools, ""}
 }
 
 // SubjectReviews ask the server for the name of our user.
