@@ -139,6 +139,8 @@ func TestContract46EachRuleSaysPlaceFieldRuleAndRemedy(t *testing.T) {
 		{"kind", version + "kind: EndpointPol\nmetadata: {name: x}", `f:2: kind="EndpointPol": is not one of EndpointPool or EndpointBinding; did you mean EndpointPool?`},
 		{"what kubectl get -o yaml prints", "apiVersion: v1\nkind: List\nitems: []\nmetadata: {resourceVersion: \"\"}", `f:2: kind="List": is not one of EndpointPool or EndpointBinding; put each item of the list into a document of its own, with --- between them`},
 		{"a list of one kind", version + "kind: EndpointPoolList\nitems: []", `kind="EndpointPoolList": is not one of EndpointPool or EndpointBinding; put each item of the list into a document of its own`},
+		{"an empty kind", version + "kind: ''\nmetadata: {name: x}", "f:2: kind: is not one of EndpointPool or EndpointBinding; did you mean EndpointPool?"},
+		{"an empty version", strings.Replace(pool(sound), "endpoints.ablmnzde.github.io/v1alpha1", "''", 1), "f:1: " + p + "apiVersion: is not endpoints.ablmnzde.github.io/v1alpha1; write endpoints"},
 		{"no kind", version + "metadata: {name: x}", "f:1: kind: is required and not set; write EndpointPool or EndpointBinding"},
 		{"version", strings.Replace(pool(sound), "v1alpha1", "v1", 1), `f:1: ` + p + `apiVersion="endpoints.ablmnzde.github.io/v1": is not endpoints.ablmnzde.github.io/v1alpha1; write endpoints.ablmnzde.github.io/v1alpha1`},
 		{"no name", strings.Replace(pool(sound), "name: blue", "", 1), "f:3: metadata.name: is required and not set; give the pool a name"},

@@ -7,28 +7,16 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+	"k8s.io/apimachinery/pkg/util/sets"
 )
 
 // ignored are fields that the API server sets. They are in what kubectl prints, and mean
 // nothing in a file.
-func ignored(path string) bool {
-	switch path {
-	case "status",
-		"metadata.uid", "metadata.resourceVersion", "metadata.generation", "metadata.creationTimestamp",
-		"metadata.managedFields", "metadata.selfLink":
-		return true
-	}
-	return false
-}
+var ignored = sets.New("status",
+	"metadata.uid", "metadata.resourceVersion", "metadata.generation", "metadata.creationTimestamp", "metadata.managedFields", "metadata.selfLink")
 
 // used are the fields of metadata that mean something in a file.
-func used(path string) bool {
-	switch path {
-	case "metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations":
-		return true
-	}
-	return !strings.HasPrefix(path, "metadata.")
-}
+var used = sets.New("metadata.name", "metadata.namespace", "metadata.labels", "metadata.annotations")
 
 // fields decodes a mapping into a struct. Each name is a field, or a mistake.
 func (w *walk) fields(node *yaml.Node, target reflect.Value, path string) {
@@ -39,7 +27,7 @@ func (w *walk) fields(node *yaml.Node, target reflect.Value, path string) {
 	known := fieldsOf(target, path)
 	for name, value := range w.pairs(node, path) {
 		at := strings.TrimPrefix(path+"."+name, ".")
-		if ignored(at) {
+		if ignored.Has(at) {
 			continue
 		}
 		field, ok := known[name]
@@ -54,11 +42,7 @@ func (w *walk) fields(node *yaml.Node, target reflect.Value, path string) {
 // unknown notes a name that is no field.
 func (w *walk) unknown(name, at, path string, known map[string]reflect.Value) {
 	names := slices.Sorted(maps.Keys(known))
-	remedy := remedyFor(name, names)
-	if strings.HasPrefix(remedy, "write ") && !strings.EqualFold(strings.TrimPrefix(remedy, "write "), name) {
-		remedy = "remove it; the fields here are " + strings.Join(names, ", ")
-	}
-	p := problem{"is not a field", remedy}
+	p := problem{"is not a field", remedyFor(name, names, "remove it; the fields here are "+strings.Join(names, ", "))}
 	if path == "spec" || strings.HasPrefix(path, "spec.") {
 		p = special(at, p)
 	}
@@ -85,7 +69,7 @@ func fieldsOf(target reflect.Value, path string) map[string]reflect.Value {
 		switch {
 		case strings.Contains(options, "inline"):
 			maps.Copy(fields, fieldsOf(target.Field(i), path))
-		case name != "" && name != "-" && used(at):
+		case name != "" && name != "-" && (used.Has(at) || path != "metadata"):
 			fields[name] = target.Field(i)
 		}
 	}

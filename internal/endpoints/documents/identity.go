@@ -22,25 +22,22 @@ func (w *walk) identity(node *yaml.Node) Key {
 	}
 	version, kind := w.textAt(node, "apiVersion"), w.textAt(node, "kind")
 	kinds := []string{v1alpha1.KindEndpointPool, v1alpha1.KindEndpointBinding}
-	if strings.HasSuffix(kind, "List") { // as kubectl get -o yaml prints several
+	switch {
+	case strings.HasSuffix(kind, "List"): // as kubectl get -o yaml prints several
 		w.noteValue("kind", kind, problem{"is not one of " + settings.Listed(kinds, "or"), "put each item of the list into a document of its own, with --- between them"})
 		return Key{}
-	}
-	switch {
-	case kind == "" && !w.has("kind"):
+	case !w.has("kind"):
 		w.missing("kind", "write "+settings.Listed(kinds, "or"))
-	case kind == kinds[0], kind == kinds[1]:
-	case kind != "":
-		w.noteValue("kind", kind, problem{"is not one of " + settings.Listed(kinds, "or"), remedyFor(kind, kinds)})
-		kind = ""
+	default:
+		w.oneOf("kind", kind, kinds)
 	}
 	switch {
-	case version == "" && !w.has("apiVersion"):
+	case !w.has("apiVersion"):
 		w.missing("apiVersion", "write "+v1alpha1.APIVersion)
-	case version != "" && version != v1alpha1.APIVersion:
+	case version != v1alpha1.APIVersion && w.sound("apiVersion"):
 		w.noteValue("apiVersion", version, problem{"is not " + v1alpha1.APIVersion, "write " + v1alpha1.APIVersion})
 	}
-	if kind == "" {
+	if !w.sound("kind") {
 		return Key{}
 	}
 	key := Key{Kind: kind}
@@ -101,8 +98,8 @@ func (w *walk) label(path, value string) {
 	}
 }
 
-// remedyFor proposes the word of a list that was probably meant.
-func remedyFor(word string, words []string) string {
+// remedyFor proposes the word of a list that was probably meant, or what to do otherwise.
+func remedyFor(word string, words []string, otherwise string) string {
 	for _, candidate := range words {
 		if strings.EqualFold(candidate, word) {
 			return "write " + candidate
@@ -111,5 +108,5 @@ func remedyFor(word string, words []string) string {
 	if near := settings.Nearest(word, words); near != "" {
 		return "did you mean " + near + "?"
 	}
-	return "write " + settings.Listed(words, "or")
+	return otherwise
 }

@@ -245,7 +245,7 @@ func (w *walk) oneOf(path, value string, words []string) {
 	if slices.Contains(words, value) || !w.sound(path) {
 		return
 	}
-	remedy := remedyFor(value, words)
+	remedy := remedyFor(value, words, "write "+settings.Listed(words, "or"))
 	if strings.EqualFold(value, "off") && words[0] == "None" {
 		remedy = "write None"
 	}
