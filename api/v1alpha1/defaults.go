@@ -1,6 +1,7 @@
 package v1alpha1
 
 import (
+	"cmp"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -58,13 +59,10 @@ func (g *PoolGuard) setDefaults() {
 
 // SetDefaults fills in what a binding leaves out. It never changes what is set.
 func (b *EndpointBinding) SetDefaults() {
-	if b.Spec.Mode == "" {
-		b.Spec.Mode = BindingPublish
-	}
+	b.Spec.Mode = cmp.Or(b.Spec.Mode, BindingPublish)
 	for i := range b.Spec.Ports {
-		if port := &b.Spec.Ports[i]; port.Protocol == "" {
-			port.Protocol = ProtocolTCP
-		}
+		port := &b.Spec.Ports[i]
+		port.Protocol = cmp.Or(port.Protocol, ProtocolTCP)
 	}
 	if c := b.Spec.HealthCheck; c != nil {
 		defaultRequest(&c.Mode, &c.Path, &c.ExpectedStatus)
@@ -73,17 +71,9 @@ func (b *EndpointBinding) SetDefaults() {
 
 // defaultRequest fills in the mode, and what only an HTTP request has.
 func defaultRequest(mode *HealthCheckMode, path, status *string) {
-	if *mode == "" {
-		*mode = HealthCheckTCP
-	}
-	if *mode != HealthCheckHTTP && *mode != HealthCheckHTTPS {
-		return
-	}
-	if *path == "" {
-		*path = DefaultPath
-	}
-	if *status == "" {
-		*status = DefaultExpectedStatus
+	*mode = cmp.Or(*mode, HealthCheckTCP)
+	if *mode == HealthCheckHTTP || *mode == HealthCheckHTTPS {
+		*path, *status = cmp.Or(*path, DefaultPath), cmp.Or(*status, DefaultExpectedStatus)
 	}
 }
 

@@ -21,9 +21,7 @@ func (w *walk) required(path string) bool {
 // text holds a text against its limits, and reports whether it is within them.
 func (w *walk) text(path, value string, least, most int) bool {
 	switch {
-	case !w.sound(path):
-	case value == "" && least > 0 && !w.has(path):
-		w.missing(path, "write it; docs/reference/documents.md has the form")
+	case !w.sound(path), value == "" && least > 0 && !w.required(path):
 	case len(value) < least:
 		w.note(path, problem{"is empty", "write a value"})
 	case utf8.RuneCountInString(value) > most:

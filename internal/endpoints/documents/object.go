@@ -3,6 +3,7 @@ package documents
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -121,38 +122,27 @@ func AdvanceObjects(before Set, bounds Bounds, kinds ...Listing) Set {
 		switch {
 		case k.Missing && k.Had:
 			after.lost(k.Kind)
-			after.keep(before, k.Kind)
 		case k.Missing:
 			after.Missing = append(after.Missing, k.Kind)
-			after.keep(before, k.Kind)
-		case !k.Known:
+		case !k.Known || k.Problem != "":
 			after.unknown(k)
-			after.keep(before, k.Kind)
-		default:
-			if k.Problem != "" {
-				after.unknown(k)
+		}
+		if k.Missing || !k.Known {
+			kept := slices.DeleteFunc(slices.Clone(before.Entries), func(e Entry) bool { return e.Key.Kind != k.Kind })
+			after.Entries = append(after.Entries, kept...)
+			continue
+		}
+		for _, d := range k.Documents {
+			old, _ := before.Entry(d.Key)
+			e := bounds.entry(old, d)
+			if d.Undone {
+				e.undone()
 			}
-			for _, d := range k.Documents {
-				old, _ := before.Entry(d.Key)
-				e := bounds.entry(old, d)
-				if d.Undone {
-					e.undone()
-				}
-				after.Entries = append(after.Entries, e)
-			}
+			after.Entries = append(after.Entries, e)
 		}
 	}
 	after.finish(before)
 	return after
-}
-
-// keep keeps the documents of a kind as they were.
-func (s *Set) keep(before Set, kind string) {
-	for _, e := range before.Entries {
-		if e.Key.Kind == kind {
-			s.Entries = append(s.Entries, e)
-		}
-	}
 }
 
 // unknown notes that there may be documents of a kind that cannot be seen.

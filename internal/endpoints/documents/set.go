@@ -237,14 +237,11 @@ func Join(before, files, objects Set) Set {
 		}
 		after.Entries = append(after.Entries, e)
 	}
-	slices.SortFunc(after.Entries, func(a, b Entry) int { return a.Key.compare(b.Key) })
-	if !reflect.DeepEqual(before, after) {
-		after.Generation++
-	}
+	after.finish(before)
 	return after
 }
 
-// finish sorts what was gathered, and counts the change.
+// finish sorts what was gathered, each mistake once, and counts the change.
 func (s *Set) finish(before Set) {
 	slices.SortFunc(s.Entries, func(a, b Entry) int { return a.Key.compare(b.Key) })
 	for _, e := range s.Entries {
