@@ -147,10 +147,12 @@ func eachField(body *bufio.Reader, size int64, take func(tag uint64, size int64)
 		if err != nil {
 			return err
 		}
+		whole := int64(n+m) + int64(length)
+		if length > 1<<40 || size > 0 && size < whole {
+			return errors.New("a field that is longer than its message")
+		}
 		if size > 0 {
-			if size -= int64(n+m) + int64(length); length > 1<<40 || size < 0 {
-				return errors.New("a field that is longer than its message")
-			}
+			size -= whole
 		}
 		if err := take(tag, int64(length)); err != nil {
 			return err

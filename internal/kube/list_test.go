@@ -2,6 +2,7 @@ package kube_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net/http"
@@ -95,6 +96,14 @@ func TestContract02AListInProtobufIsReadToItsEnd(t *testing.T) {
 	}
 	if diff := cmp.Diff(want.Items, got); diff != "" {
 		t.Errorf("objects (-want +got):\n%s", diff)
+	}
+	for _, length := range []uint64{1 << 63, 1<<64 - 1, 1 << 41} {
+		for _, field := range []byte{1, 2, 3} {
+			text := binary.AppendUvarint(append([]byte("k8s\x00"), field<<3|2), length)
+			if _, err := each(t, body{runtime.ContentTypeProtobuf, bytes.NewReader(text)}, func(*corev1.Service) {}); err == nil {
+				t.Errorf("field %d of %d bytes: got no error", field, length)
+			}
+		}
 	}
 	for _, size := range []int{3, 5, 20, 100, len(encoded) / 2, len(encoded) - 20} {
 		if list, err := each(t, body{runtime.ContentTypeProtobuf, bytes.NewReader(encoded[:size])}, func(*corev1.Service) {}); err == nil && list.ResourceVersion != "" {
