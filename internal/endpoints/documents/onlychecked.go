@@ -14,6 +14,9 @@ import (
 func (w *walk) onlyChecked(pool *v1alpha1.EndpointPool) *v1alpha1.EndpointPool {
 	const health = "spec.healthCheck."
 	times := []string{health + "interval", health + "timeout", health + "rise", health + "fall"}
+	if len(w.mistakes) == maxMistakes {
+		return nil // of those that are not told, one may be of the check
+	}
 	for broken := range w.broken {
 		if within(broken, "spec.healthCheck") && !slices.Contains(times, broken) || within("spec.healthCheck", broken) {
 			return nil

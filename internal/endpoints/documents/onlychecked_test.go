@@ -116,3 +116,21 @@ func TestContract116ABindingWithAMistakeIsCheckedAsItSays(t *testing.T) {
 		}
 	}
 }
+
+// Contract 116: of a document with more mistakes than are told it is not known whether its check
+// is sound.
+func TestContract116ADocumentWithTooManyMistakesIsNotCheckedByDefaults(t *testing.T) {
+	t.Parallel()
+	pool := strings.NewReplacer(`"30080"`, strings.Repeat("30080, ", 200), "mode: HTTP", "mode: 1").Replace(checkedPool)
+	ports := strings.Repeat("{port: x}, ", 200)
+	binding := "apiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: web, namespace: shop}\nspec: {pools: [{name: blue}], ports: [" + ports + "], healthCheck: {mode: 1, path: /ready}}\n"
+	set := documents.Advance(documents.Set{}, documents.Folder{Files: []documents.File{{Name: "a.yaml", Data: []byte(pool + "---\n" + binding)}}})
+	if len(set.Entries) != 2 {
+		t.Fatalf("got %+v", set.Entries)
+	}
+	for _, e := range set.Entries {
+		if e.OnlyChecked != nil || e.OwnCheck != nil || len(e.Mistakes) != 100 {
+			t.Errorf("%s: got the checks %+v, %+v with %d mistakes, want none", e.Key, e.OnlyChecked, e.OwnCheck, len(e.Mistakes))
+		}
+	}
+}

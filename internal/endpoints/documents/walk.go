@@ -17,7 +17,7 @@ import (
 const maxNodes = 100_000
 
 // maxMistakes bounds how many mistakes of one document are told, at the cost of those
-// after them.
+// after them: then nothing of it is known to be sound.
 const maxMistakes = 100
 
 // problem is a rule that a field breaks, with the remedy.
@@ -47,6 +47,9 @@ func (w *walk) has(path string) bool {
 
 // sound reports whether no field of a path, or below or above it, has a mistake.
 func (w *walk) sound(path string) bool {
+	if len(w.mistakes) == maxMistakes {
+		return false
+	}
 	for broken := range w.broken {
 		if within(path, broken) || within(broken, path) {
 			return false
