@@ -81,11 +81,7 @@ func TCPPorts(ports []v1alpha1.BindingPort) (count int) {
 // ports of a Service one.
 func (w *walk) checkBindingPorts(ports []v1alpha1.BindingPort) {
 	w.count("spec.ports", len(ports), 0, 100)
-	type socket struct {
-		number   int32
-		protocol v1alpha1.Protocol
-	}
-	names, sockets := map[string]bool{}, map[socket]bool{}
+	names, sockets := map[string]bool{}, map[v1alpha1.BindingPort]bool{}
 	for i, port := range ports {
 		at := fmt.Sprintf("spec.ports[%d]", i)
 		if !w.required(at + ".port") {
@@ -103,7 +99,7 @@ func (w *walk) checkBindingPorts(ports []v1alpha1.BindingPort) {
 			w.form(at+".name", port.Name, settings.FormLabel)
 		}
 		names[port.Name] = true
-		if key := (socket{port.Port, port.Protocol}); sockets[key] && w.sound(at) {
+		if key := (v1alpha1.BindingPort{Port: port.Port, Protocol: port.Protocol}); sockets[key] && w.sound(at) {
 			w.note(at, problem{fmt.Sprintf("is %d/%s again", port.Port, port.Protocol), "remove one of them"})
 		} else {
 			sockets[key] = true

@@ -47,9 +47,10 @@ func (b Bounds) outside(d Document) []Mistake {
 	note := func(field, value, rule, remedy string) {
 		found = append(found, Mistake{File: APIServer, Document: d.Key.String(), Field: field, Value: value, Rule: rule, Remedy: remedy})
 	}
+	bound := "BOUNDS_NAMESPACES=" + strings.Join(b.Namespaces, ",")
 	if d.Binding != nil {
 		if !b.allows(d.Key.Namespace) {
-			note("metadata.namespace", d.Key.Namespace, "is outside of BOUNDS_NAMESPACES="+strings.Join(b.Namespaces, ","), "ask the platform to add the namespace to the bounds of this installation")
+			note("metadata.namespace", d.Key.Namespace, "is outside of "+bound, "ask the platform to add the namespace to the bounds of this installation")
 		}
 		return found
 	}
@@ -59,27 +60,22 @@ func (b Bounds) outside(d Document) []Mistake {
 		}
 	}
 	for i, allow := range d.Pool.Spec.Allow {
-		b.outsideOf(fmt.Sprintf("spec.allow[%d]", i), allow, note)
+		path := fmt.Sprintf("spec.allow[%d]", i)
+		if allow.NamespaceSelector != nil && !b.everywhere() {
+			note(path+".namespaceSelector", "", "may select namespaces outside of "+bound, "name the namespaces, or set the bound to *")
+		}
+		for i, namespace := range allow.Namespaces {
+			if !b.allows(namespace) {
+				note(fmt.Sprintf("%s.namespaces[%d]", path, i), namespace, "is outside of "+bound, "remove it, or widen the bounds of this installation")
+			}
+		}
+		for i, ports := range allow.Ports {
+			if !b.spans(ports) {
+				note(fmt.Sprintf("%s.ports[%d]", path, i), ports, "is outside of BOUNDS_PORTS="+b.Ports.String(), "name ports within, or widen the bounds of this installation")
+			}
+		}
 	}
 	return found
-}
-
-// outsideOf notes what of an entry of spec.allow is beyond the bounds.
-func (b Bounds) outsideOf(path string, allow v1alpha1.PoolAllowance, note func(field, value, rule, remedy string)) {
-	bound := "BOUNDS_NAMESPACES=" + strings.Join(b.Namespaces, ",")
-	if allow.NamespaceSelector != nil && !b.everywhere() {
-		note(path+".namespaceSelector", "", "may select namespaces outside of "+bound, "name the namespaces, or set the bound to *")
-	}
-	for i, namespace := range allow.Namespaces {
-		if !b.allows(namespace) {
-			note(fmt.Sprintf("%s.namespaces[%d]", path, i), namespace, "is outside of "+bound, "remove it, or widen the bounds of this installation")
-		}
-	}
-	for i, ports := range allow.Ports {
-		if !b.spans(ports) {
-			note(fmt.Sprintf("%s.ports[%d]", path, i), ports, "is outside of BOUNDS_PORTS="+b.Ports.String(), "name ports within, or widen the bounds of this installation")
-		}
-	}
 }
 
 // unopened says that a pool checks a port for all its Services that is not one of the bounds.

@@ -203,12 +203,10 @@ type request struct {
 	longestPath                int
 }
 
-func modes() []string { return []string{"None", "TCP", "HTTP", "HTTPS"} }
-
 // checkRequest holds it against the rules. With mode None all fields are tolerated, so
 // that switching the check off for an hour is one change.
 func (w *walk) checkRequest(path string, r request) {
-	w.oneOf(path+".mode", string(r.mode), modes())
+	w.oneOf(path+".mode", string(r.mode), []string{"None", "TCP", "HTTP", "HTTPS"})
 	w.number(path+".port", r.port, 1, 65535)
 	w.optional(path+".path", r.path, r.longestPath, settings.FormPath)
 	w.host(path+".host", r.host)

@@ -1,6 +1,7 @@
 package documents
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -122,6 +123,11 @@ func isNull(node *yaml.Node) bool {
 	return node.Kind == yaml.ScalarNode && node.ShortTag() == "!!null"
 }
 
+// nouns are what values are called, by their tag.
+var nouns = map[string]string{
+	"!!str": "text", "!!int": "a number", "!!float": "a number", "!!bool": "true or false", "!!timestamp": "a date", "!!null": "nothing",
+}
+
 // nounOf says what a node is.
 func nounOf(node *yaml.Node) string {
 	switch node.Kind {
@@ -131,17 +137,5 @@ func nounOf(node *yaml.Node) string {
 		return "a list"
 	case yaml.AliasNode, yaml.DocumentNode, yaml.ScalarNode:
 	}
-	switch node.ShortTag() {
-	case "!!str":
-		return "text"
-	case "!!int", "!!float":
-		return "a number"
-	case "!!bool":
-		return "true or false"
-	case "!!timestamp":
-		return "a date"
-	case "!!null":
-		return "nothing"
-	}
-	return "something else"
+	return cmp.Or(nouns[node.ShortTag()], "something else")
 }

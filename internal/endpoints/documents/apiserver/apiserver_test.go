@@ -348,7 +348,7 @@ func TestContract82ARefusedListSaysNothing(t *testing.T) {
 		a.answer("endpointpools", http.StatusInternalServerError)
 		want(t, w, soon, true, bindingWeb, poolBlue)
 		set = want(t, w, 90*time.Second, false, bindingWeb, poolBlue)
-		if text := documents.Mistakes(set.Mistakes).Error(); !strings.Contains(text, "the watch has sent no event since") {
+		if text := documents.Mistakes(set.Mistakes).Error(); !strings.Contains(text, "EndpointPool: may be out of date: the watch of EndpointPool has sent no event since") {
 			t.Errorf("got %s", text)
 		}
 		a.answer("endpointpools", 0)

@@ -1,7 +1,6 @@
 package apiserver
 
 import (
-	"fmt"
 	"slices"
 	"sync"
 	"time"
@@ -69,15 +68,12 @@ func (k *kind) listing(now time.Time) documents.Listing {
 		d.Undone = o.undone
 		l.Documents = append(l.Documents, d)
 	}
-	since, stale := k.watch.Stale(now)
+	_, stale := k.watch.Stale(now)
 	failed := k.watch.Failed()
 	switch {
 	case k.missing:
 	case k.listed && stale != nil:
-		l.Problem = fmt.Sprintf("the watch has sent no event since %s, so the known objects may be out of date", since.UTC().Format(time.RFC3339))
-		if failed != nil {
-			l.Problem += ": " + failed.Error()
-		}
+		l.Problem = "may be out of date: " + stale.Error()
 		l.Remedy = "look at the API server, and at the rights of this program"
 	case !k.listed && failed != nil:
 		l.Problem = "cannot be listed: " + failed.Error()
