@@ -297,14 +297,21 @@ func jwt(claims string) string {
 	return encode([]byte(`{"alg": "RS256"}`)) + "." + encode([]byte(claims)) + ".c2lnbmF0dXJl"
 }
 
-func TestNewReportsAllMistakesTogether(t *testing.T) {
-	source, err := ionos.New(ionos.Options{APIURL: "http://a b"})
-	if source != nil || err == nil {
-		t.Fatalf("got %v, %v, want an error", source, err)
-	}
-	for _, name := range []string{"IONOS_TOKEN", "IONOS_DATACENTER_ID", "IONOS_PRIVATE_LAN_ID", "IONOS_CLUSTER_ID", "IONOS_API_URL"} {
-		if !strings.Contains(err.Error(), name) {
-			t.Errorf("got error %v, want %s in it", err, name)
+func TestNewSaysWhatItCannotDoWithout(t *testing.T) {
+	token := func() (string, error) { return "", nil }
+	for want, options := range map[string]ionos.Options{
+		"IONOS_TOKEN": {ClusterID: cluster}, "IONOS_PASSWORD": {ClusterID: cluster, Username: "me"}, "IONOS_CLUSTER_ID": {Token: token},
+	} {
+		if source, err := ionos.New(options); source != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, %v, want an error that names %s", source, err, want)
 		}
+	}
+}
+
+func TestContract35AnAddressThatIsNoURLIsNotShown(t *testing.T) {
+	c := newCloud(t)
+	err := readError(t, c.source(t, nil, func(o *ionos.Options) { o.APIURL = "http://me:" + canary + "@a b" }))
+	if strings.Contains(err.Error(), canary[:6]) {
+		t.Errorf("got %v, want nothing of the address", err)
 	}
 }

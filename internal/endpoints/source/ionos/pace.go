@@ -93,10 +93,13 @@ type Source struct {
 	wake *time.Timer
 }
 
-// New checks the options. It asks nothing and starts nothing.
+// New returns a source. It asks nothing and starts nothing.
 func New(options Options) (*Source, error) {
-	if err := options.check(); err != nil {
-		return nil, fmt.Errorf("source ionos: %w", err)
+	switch {
+	case options.Token == nil && (options.Username == "" || options.Password == nil):
+		return nil, errors.New("source ionos: there are no credentials; set IONOS_TOKEN, or IONOS_USERNAME and IONOS_PASSWORD")
+	case options.Nodes == nil && options.ClusterID == "":
+		return nil, errors.New("source ionos: there is no cluster; set SECURED_KUBECONFIG, or IONOS_CLUSTER_ID for a managed one")
 	}
 	s := &Source{options: options, client: newClient(options), changed: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 	if options.Nodes != nil {
@@ -112,27 +115,6 @@ func New(options Options) (*Source, error) {
 	}
 	s.options.Nodes = all
 	return s, nil
-}
-
-// check returns all mistakes together.
-func (o Options) check() error {
-	var mistakes []error
-	if o.Token == nil && (o.Username == "" || o.Password == nil) {
-		mistakes = append(mistakes, errors.New("there are no credentials; set IONOS_TOKEN, or IONOS_USERNAME and IONOS_PASSWORD"))
-	}
-	if o.DatacenterID == "" {
-		mistakes = append(mistakes, errors.New("the data centre is not given; set IONOS_DATACENTER_ID"))
-	}
-	if o.LANID < 1 {
-		mistakes = append(mistakes, errors.New("the LAN is not given; set IONOS_PRIVATE_LAN_ID"))
-	}
-	if o.Nodes == nil && o.ClusterID == "" {
-		mistakes = append(mistakes, errors.New("there is no cluster; set SECURED_KUBECONFIG, or IONOS_CLUSTER_ID for a managed one"))
-	}
-	if _, err := http.NewRequest(http.MethodGet, baseURL(o.APIURL), http.NoBody); err != nil { //nolint:noctx // it is never sent
-		mistakes = append(mistakes, errors.New("IONOS_API_URL is not a URL"))
-	}
-	return errors.Join(mistakes...)
 }
 
 // Read returns every node with the addresses of its server on the LAN.
