@@ -64,9 +64,7 @@ func (k *kind) listing(now time.Time) documents.Listing {
 	defer k.mu.Unlock()
 	l := documents.Listing{Kind: k.name, Known: k.listed, Missing: k.missing, Had: k.had}
 	for _, o := range k.objects {
-		d := o.document
-		d.Undone = o.undone
-		l.Documents = append(l.Documents, d)
+		l.Documents = append(l.Documents, o.document)
 	}
 	_, stale := k.watch.Stale(now)
 	failed := k.watch.Failed()
@@ -108,9 +106,8 @@ type object struct {
 	// drop fields. Then that is not written again and again.
 	has  summary
 	sent *attempt
-	// leftOut says that the newest list does not have it, and undone that it was lost when
-	// the server came back from a backup.
-	leftOut, undone bool
+	// leftOut says that the newest list does not have it.
+	leftOut bool
 	// size is about how many bytes are kept of it, also of what it said before where that is in
 	// effect. refused says that there was no room for what it says.
 	size    int
@@ -156,7 +153,7 @@ func (k *kind) replace(all []*object, revision string) error {
 	}
 	leftOut := false
 	for key, o := range k.objects {
-		undone := o.undone || back
+		undone := o.document.Undone || back
 		if now[key] != nil {
 			continue
 		}
@@ -165,7 +162,7 @@ func (k *kind) replace(all []*object, revision string) error {
 			continue
 		}
 		kept := *o
-		kept.leftOut, kept.undone = true, undone
+		kept.leftOut, kept.document.Undone = true, undone
 		now[key], leftOut = &kept, leftOut || !undone
 	}
 	slices.SortFunc(all, func(a, b *object) int { return a.size - b.size }) // most fit where the smallest come first
