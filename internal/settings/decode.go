@@ -54,29 +54,18 @@ func decodeBool(target *bool, value string) error {
 }
 
 // decodeLimited parses a number or duration and holds it against the tags min
-// and max.
+// and max, both of which it has.
 func decodeLimited[T cmp.Ordered](target *T, value string, tags reflect.StructTag, parse func(string) (T, error)) error {
-	outside := Problem{Rule: "is outside " + limits(tags), Remedy: "write for example " + cmp.Or(tags.Get("default"), tags.Get("example"))}
 	parsed, err := parse(value)
-	if errors.Is(err, strconv.ErrRange) {
-		return outside
+	least, _ := parse(tags.Get("min"))
+	most, _ := parse(tags.Get("max"))
+	switch {
+	case errors.Is(err, strconv.ErrRange), err == nil && (parsed < least || parsed > most):
+		return Problem{Rule: "is outside " + tags.Get("min") + " to " + tags.Get("max"), Remedy: "write for example " + cmp.Or(tags.Get("default"), tags.Get("example"))}
+	case err == nil:
+		*target = parsed
 	}
-	if err != nil {
-		return err
-	}
-	if limit, err := parse(tags.Get("min")); err == nil && parsed < limit {
-		return outside
-	}
-	if limit, err := parse(tags.Get("max")); err == nil && parsed > limit {
-		return outside
-	}
-	*target = parsed
-	return nil
-}
-
-// limits says in words what the tags min and max allow; a number has both.
-func limits(tags reflect.StructTag) string {
-	return tags.Get("min") + " to " + tags.Get("max")
+	return err
 }
 
 func parseInt(value string) (int, error) {

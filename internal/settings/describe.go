@@ -91,14 +91,12 @@ func render(v variable) string {
 		if *value == 0 && v.tags.Get("default") == "" {
 			return ""
 		}
-		return strconv.Itoa(*value)
 	case *[]string:
 		return strings.Join(*value, ",")
 	case *netip.AddrPort:
 		if !value.IsValid() {
 			return ""
 		}
-		return value.String()
 	}
 	return fmt.Sprint(v.field.Interface())
 }

@@ -14,17 +14,11 @@ import (
 )
 
 func dnsLabel(value string) error {
-	if len(content.IsDNS1123Label(value)) == 0 {
-		return nil
-	}
-	return Problem{Rule: "is not a DNS label (at most 63 of a-z, 0-9 and -, a letter or digit at both ends)", Remedy: "write for example " + exampleName(value, 63)}
+	return demand(len(content.IsDNS1123Label(value)) == 0, "is not a DNS label (at most 63 of a-z, 0-9 and -, a letter or digit at both ends)", "write for example "+exampleName(value, 63))
 }
 
 func dnsSubdomain(value string) error {
-	if len(content.IsDNS1123Subdomain(value)) == 0 {
-		return nil
-	}
-	return Problem{Rule: "is not a DNS name (at most 253 of a-z, 0-9, - and ., a letter or digit at both ends of each part)", Remedy: "write for example " + exampleName(value, 253)}
+	return demand(len(content.IsDNS1123Subdomain(value)) == 0, "is not a DNS name (at most 253 of a-z, 0-9, - and ., a letter or digit at both ends of each part)", "write for example "+exampleName(value, 253))
 }
 
 var notInNames = regexp.MustCompile(`[^a-z0-9]+`)
@@ -42,24 +36,16 @@ func exampleName(value string, longest int) string {
 // remoteService is the form of REMOTE_SERVICE.
 func remoteService(value string) error {
 	namespace, name, _ := strings.Cut(value, "/")
-	if dnsLabel(namespace) == nil && dnsLabel(name) == nil {
-		return nil
-	}
-	return Problem{Rule: "is not namespace/name of a Service, both DNS labels", Remedy: "write for example shop/web"}
+	return demand(dnsLabel(namespace) == nil && dnsLabel(name) == nil, "is not namespace/name of a Service, both DNS labels", "write for example shop/web")
 }
 
 func labelValue(value string) error {
-	if len(content.IsLabelValue(value)) == 0 {
-		return nil
-	}
-	return Problem{Rule: "is not a label value (at most 63 of letters, digits, -, _ and ., a letter or digit at both ends)", Remedy: "write for example " + exampleName(value, 63)}
+	return demand(len(content.IsLabelValue(value)) == 0, "is not a label value (at most 63 of letters, digits, -, _ and ., a letter or digit at both ends)", "write for example "+exampleName(value, 63))
 }
 
 func selector(value string) error {
-	if _, err := labels.Parse(value); err != nil {
-		return Problem{Rule: "is not a label selector", Remedy: "write for example pool=web,tier!=edge"}
-	}
-	return nil
+	_, err := labels.Parse(value)
+	return demand(err == nil, "is not a label selector", "write for example pool=web,tier!=edge")
 }
 
 func host(value string) error {
@@ -87,10 +73,8 @@ func urlPath(value string) error {
 	if strings.ContainsAny(value, "# \t\r\n") {
 		return Problem{Rule: "holds a space or a fragment", Remedy: "write a path as it stands in a request, with %20 for a space"}
 	}
-	if _, err := url.ParseRequestURI(value); err != nil {
-		return Problem{Rule: "is not the path of a URL", Remedy: "write for example /healthz"}
-	}
-	return nil
+	_, err := url.ParseRequestURI(value)
+	return demand(err == nil, "is not the path of a URL", "write for example /healthz")
 }
 
 // apiURL checks the address of the IONOS Cloud API; its scheme may be left out, and so
@@ -152,18 +136,13 @@ var uuidForm = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-
 // uuid checks an identifier of the IONOS Cloud, which becomes part of a URL's
 // path.
 func uuid(value string) error {
-	if uuidForm.MatchString(value) {
-		return nil
-	}
-	return Problem{Rule: "is not a UUID", Remedy: "copy the UUID from the IONOS console; it looks like 0b5f4d1c-7a0e-4d5b-9f58-3f1f2b6c7d8e"}
+	return demand(uuidForm.MatchString(value), "is not a UUID", "copy the UUID from the IONOS console; it looks like 0b5f4d1c-7a0e-4d5b-9f58-3f1f2b6c7d8e")
 }
 
 // program checks the name of a program to run. One with a space in it is
 // nearly always a whole command line.
 func program(value string) error {
 	name, rest, found := strings.Cut(value, " ")
-	if !found && !strings.ContainsAny(value, "\t\r\n\x00") {
-		return nil
-	}
-	return Problem{Rule: "holds a space; it names the program only and no shell runs", Remedy: "write " + strconv.Quote(name) + " and set INVENTORY_COMMAND_ARGS to " + strconv.Quote(rest) + "; for a path with spaces, make a link"}
+	return demand(!found && !strings.ContainsAny(value, "\t\r\n\x00"), "holds a space; it names the program only and no shell runs",
+		"write "+strconv.Quote(name)+" and set INVENTORY_COMMAND_ARGS to "+strconv.Quote(rest)+"; for a path with spaces, make a link")
 }

@@ -46,6 +46,14 @@ var forms = map[Form]func(string) error{
 	"server-url":     serverURL,
 }
 
+// demand returns the problem of a value that is not as it has to be.
+func demand(holds bool, rule, remedy string) error {
+	if holds {
+		return nil
+	}
+	return Problem{Rule: rule, Remedy: remedy}
+}
+
 // parsing is the form of what a function parses.
 func parsing[T any](parse func(string) (T, error)) func(string) error {
 	return func(value string) error {
@@ -57,8 +65,5 @@ func parsing[T any](parse func(string) (T, error)) func(string) error {
 // Problems returns what is wrong with a value of that form, in the words of the
 // variables: nothing where it is sound.
 func Problems(form Form, value string) []Problem {
-	if err := forms[form](value); err != nil {
-		return problems(err)
-	}
-	return nil
+	return problems(forms[form](value))
 }

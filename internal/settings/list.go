@@ -54,20 +54,15 @@ func subnet(text string) error {
 
 // node is the form of an entry of STATIC_NODES. What is in it is judged as in a document.
 func node(text string) error {
-	if name, _, named := strings.Cut(text, "="); !named || strings.TrimSpace(name) == "" {
-		return Problem{Rule: Quote(text) + " is not name=address", Remedy: "write for example worker-1=10.0.0.11,worker-2=10.0.0.12"}
-	}
-	return nil
+	name, _, named := strings.Cut(text, "=")
+	return demand(named && strings.TrimSpace(name) != "", Quote(text)+" is not name=address", "write for example worker-1=10.0.0.11,worker-2=10.0.0.12")
 }
 
 var portForm = regexp.MustCompile(`^[^=\s]+\s*=\s*[0-9]{1,5}\s*(/\s*\w+)?$`)
 
 // port is the form of an entry of TARGET_PORTS. What is in it is judged as in a document.
 func port(text string) error {
-	if portForm.MatchString(text) {
-		return nil
-	}
-	return Problem{Rule: Quote(text) + " is not name=port or name=port/protocol", Remedy: "write for example http=8080,dns=53/UDP, or set TARGET_PORT alone to take the name from the Service"}
+	return demand(portForm.MatchString(text), Quote(text)+" is not name=port or name=port/protocol", "write for example http=8080,dns=53/UDP, or set TARGET_PORT alone to take the name from the Service")
 }
 
 // namespace is the form of an entry of BOUNDS_NAMESPACES.
@@ -82,10 +77,7 @@ var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // variableName is the form of an entry of INVENTORY_COMMAND_ENV.
 func variableName(text string) error {
-	if variableForm.MatchString(text) {
-		return nil
-	}
-	return Problem{Rule: Quote(text) + " is not the name of a variable", Remedy: "write names only, for example AWS_PROFILE,LANG"}
+	return demand(variableForm.MatchString(text), Quote(text)+" is not the name of a variable", "write names only, for example AWS_PROFILE,LANG")
 }
 
 // Range is a range of numbers, both ends included.

@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -28,15 +27,10 @@ const (
 // wrong with the pool and the target of a configuration whose values have their form.
 func Load(environ []string, rules func(Config) []Mistake) (Config, error) {
 	c := new(Config)
-	l := newLoader(environ, c.variables())
-	l.config = c
-	for _, v := range l.variables {
-		l.load(v)
-	}
-	l.checkUnknown()
+	l := newLoader(environ, c, c.variables())
 	l.derive()
 	l.check()
-	c.origins = l.origins
+	c.origins, c.warnings = l.origins, l.warnings
 	if !l.byDocuments() {
 		found := slices.DeleteFunc(rules(*c), func(m Mistake) bool { return l.broken[m.Variable] })
 		for _, m := range found {
@@ -46,7 +40,6 @@ func Load(environ []string, rules func(Config) []Mistake) (Config, error) {
 	if len(l.mistakes) > 0 {
 		return Config{}, l.mistakes.sorted(l.place)
 	}
-	c.warnings = l.warnings
 	return *c, nil
 }
 
@@ -57,7 +50,7 @@ type loader struct {
 	raw, env  map[string]string
 	config    *Config
 	variables []variable
-	// place is the position of every known name in the reference.
+	// place is the position of every known name in the reference, from 1.
 	place    map[string]int
 	origins  map[string]Origin
 	secrets  map[string]bool
@@ -68,12 +61,12 @@ type loader struct {
 	broken map[string]bool
 }
 
-// newLoader prepares to load the variables.
-func newLoader(environ []string, variables []variable) *loader {
+// newLoader loads each variable by itself.
+func newLoader(environ []string, config *Config, variables []variable) *loader {
 	l := &loader{
 		raw:       map[string]string{},
 		env:       map[string]string{},
-		config:    &Config{},
+		config:    config,
 		variables: variables,
 		place:     map[string]int{},
 		origins:   map[string]Origin{},
@@ -90,12 +83,14 @@ func newLoader(environ []string, variables []variable) *loader {
 		}
 	}
 	for i, v := range l.variables {
-		l.place[v.name] = i
+		l.place[v.name] = i + 1
 		if _, ok := v.secret(); ok {
-			l.place[v.name+fileSuffix] = i
+			l.place[v.name+fileSuffix] = i + 1
 			l.secrets[v.name], l.secrets[v.name+fileSuffix] = true, true
 		}
+		l.load(v)
 	}
+	l.checkUnknown()
 	return l
 }
 
@@ -118,10 +113,8 @@ func (l *loader) load(v variable) {
 		}
 		return
 	}
-	if err := decode(v.target(), value, v.tags); err != nil {
-		for _, p := range problems(err) {
-			l.add(v.name, p)
-		}
+	for _, p := range problems(decode(v.target(), value, v.tags)) {
+		l.add(v.name, p)
 	}
 }
 
@@ -198,6 +191,3 @@ func (l *loader) add(name string, p Problem) {
 		l.mistakes = append(l.mistakes, mistake)
 	}
 }
-
-// names lists every variable that the program knows, twins included.
-func (l *loader) names() []string { return slices.Sorted(maps.Keys(l.place)) }

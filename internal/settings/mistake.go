@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,18 +61,11 @@ func Counted[M error](mistakes []M, in string) string {
 // sorted orders mistakes by the place of their variable in the reference, then
 // by name; those about one variable keep their order.
 func (m Mistakes) sorted(place map[string]int) Mistakes {
+	rank := func(m Mistake) int { return cmp.Or(place[m.Variable], math.MaxInt) } // unknown ones come last
 	slices.SortStableFunc(m, func(a, b Mistake) int {
-		return cmp.Or(cmp.Compare(rank(place, a.Variable), rank(place, b.Variable)), cmp.Compare(a.Variable, b.Variable))
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Variable, b.Variable))
 	})
 	return m
-}
-
-// rank is the variable's place; unknown ones come last.
-func rank(place map[string]int, variable string) int {
-	if i, known := place[variable]; known {
-		return i
-	}
-	return len(place)
 }
 
 // Problem is what a decoder says of a value: the rule it breaks and the remedy.
@@ -88,17 +82,18 @@ func (p Problem) Error() string { return p.Rule + "; " + p.Remedy }
 // joins an error for each entry.
 func problems(err error) []Problem {
 	var joined interface{ Unwrap() []error }
-	if errors.As(err, &joined) {
-		var all []Problem
+	var all []Problem
+	switch p := (Problem{}); {
+	case errors.As(err, &joined):
 		for _, each := range joined.Unwrap() {
 			all = append(all, problems(each)...)
 		}
-		return all
+	case errors.As(err, &p):
+		all = append(all, p)
+	case err != nil:
+		all = append(all, Problem{Rule: err.Error()})
 	}
-	if p, ok := errors.AsType[Problem](err); ok {
-		return []Problem{p}
-	}
-	return []Problem{{Rule: err.Error()}}
+	return all
 }
 
 // Quote makes a value safe and short enough for a message of one line.

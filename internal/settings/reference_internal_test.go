@@ -215,7 +215,7 @@ func meaning(v variable) string {
 		text += " One of " + code(strings.Split(choices, ",")...) + "."
 	}
 	if v.tags.Get("min") != "" {
-		text += " Limits: " + limits(v.tags) + "."
+		text += " Limits: " + v.tags.Get("min") + " to " + v.tags.Get("max") + "."
 	}
 	if example := v.tags.Get("example"); example != "" {
 		text += " Example: " + code(example) + "."

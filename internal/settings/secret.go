@@ -67,21 +67,15 @@ func SecretFile(path string) Secret {
 	}}
 }
 
-// Why a secret cannot be used. They carry nothing of it.
-var (
-	errEmptySecret     = errors.New("is empty")
-	errMultiLineSecret = errors.New("holds a control character, such as a line break, before its end")
-)
-
 // usableSecret trims a secret, because a trailing newline makes every request
-// fail, and refuses what no request header can carry.
+// fail, and refuses what no request header can carry. An error carries nothing of it.
 func usableSecret(value string) (string, error) {
 	value = strings.TrimSpace(value)
 	if value == "" {
-		return "", errEmptySecret
+		return "", errors.New("is empty")
 	}
 	if strings.ContainsFunc(value, unicode.IsControl) {
-		return "", errMultiLineSecret
+		return "", errors.New("holds a control character, such as a line break, before its end")
 	}
 	return value, nil
 }

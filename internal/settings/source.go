@@ -127,12 +127,10 @@ func (h Health) RootCAs() (*x509.CertPool, error) {
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(content) {
-		return nil, fmt.Errorf("read authorities of the health check: %s: %w", h.TLSCAFile, errNoCertificate)
+		return nil, fmt.Errorf("read authorities of the health check: %s: %w", h.TLSCAFile, errors.New("holds no certificate in PEM form"))
 	}
 	return pool, nil
 }
-
-var errNoCertificate = errors.New("holds no certificate in PEM form")
 
 // Guard is how much an inventory, or a prober that is cut off, may take away.
 type Guard struct {

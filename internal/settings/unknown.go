@@ -14,7 +14,7 @@ import (
 // warning, because it may belong to another program. Their values are never
 // shown, because a misspelt secret is a secret.
 func (l *loader) checkUnknown() {
-	known := l.names()
+	known := slices.Sorted(maps.Keys(l.place)) // twins of secrets included
 	prefixes := ownPrefixes(known)
 	for _, name := range slices.Sorted(maps.Keys(l.env)) {
 		if slices.Contains(known, name) || slices.Contains(l.config.Command.Env, name) || belongsToOthers(name, l.env[name]) {

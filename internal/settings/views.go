@@ -59,10 +59,7 @@ func (c ViewsCluster) Selects(annotations map[string]string) bool {
 }
 
 func annotation(value string) error {
-	if len(content.IsLabelKey(value)) == 0 {
-		return nil
-	}
-	return Problem{Rule: "is no name of an annotation", Remedy: "write for example " + OwnAnnotation}
+	return demand(len(content.IsLabelKey(value)) == 0, "is no name of an annotation", "write for example "+OwnAnnotation)
 }
 
 // sections lists the parts in the order of the reference.
@@ -73,11 +70,7 @@ func (v *Views) sections() []any {
 // LoadViews is Load for endpoint-views.
 func LoadViews(environ []string) (Views, error) {
 	var v Views
-	l := newLoader(environ, variablesOf(v.sections()...))
-	for _, one := range l.variables {
-		l.load(one)
-	}
-	l.checkUnknown()
+	l := newLoader(environ, &Config{}, variablesOf(v.sections()...))
 	l.checkViews(&v)
 	l.checkXDS(&v)
 	l.checkFleet(&v)
@@ -194,19 +187,13 @@ func (f ViewsFleet) HostPort() (host string, port uint16) {
 func hostPort(value string) error {
 	name, text, err := net.SplitHostPort(value)
 	number, wrong := strconv.ParseUint(text, 10, 16)
-	if err == nil && wrong == nil && number > 0 && host(name) == nil {
-		return nil
-	}
-	return Problem{Rule: "is no HOST:PORT", Remedy: "write for example endpoint-views-xds.infra:18000"}
+	return demand(err == nil && wrong == nil && number > 0 && host(name) == nil, "is no HOST:PORT", "write for example endpoint-views-xds.infra:18000")
 }
 
 var byDigest = regexp.MustCompile(`^[^@\s]+@sha256:[0-9a-f]{64}$`)
 
 func image(value string) error {
-	if byDigest.MatchString(value) {
-		return nil
-	}
-	return Problem{Rule: "is no image by its digest", Remedy: "write REPOSITORY@sha256: and 64 of 0-9 and a-f: a tag may become another image"}
+	return demand(byDigest.MatchString(value), "is no image by its digest", "write REPOSITORY@sha256: and 64 of 0-9 and a-f: a tag may become another image")
 }
 
 func serverURL(value string) error {
