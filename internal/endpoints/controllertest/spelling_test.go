@@ -15,7 +15,7 @@ func TestLogAndEventsSpellSettingsAsTheTargetsReadersDo(t *testing.T) {
 	for spelled, want := range map[naming.Spelling]string{
 		naming.Variables: "HEALTH_CHECK_FAIL_OPEN=true",
 	} {
-		t.Run(spelled.String(), func(t *testing.T) {
+		t.Run(string(spelled), func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
 				w, e := newWorld(t, 11, 12), &ear{}
 				w.opts.Announcer, w.opts.Target.Names.Spelling = e, spelled

@@ -220,7 +220,7 @@ func TestTheSchemaListsEveryWord(t *testing.T) {
 		"outcome":       {schema.Defs["healthCheck"].Properties["outcome"].Enum, []string{inventory.Pass.String(), inventory.Refused.String(), inventory.Silent.String(), inventory.LocalError.String()}},
 		"stage":         {decision["stage"].Enum, []string{string(inventory.StageSource), string(inventory.StageFilter), string(inventory.StageHealth), string(inventory.StageGuard)}},
 		"healthCheckBy": {schema.Defs["poolPart"].Properties["healthCheckBy"].Enum, []string{string(naming.Pool), string(naming.Binding), string(naming.Service), string(naming.Environment)}},
-		"spelling":      {schema.Defs["service"].Properties["spelling"].Enum, []string{naming.Fields.String(), naming.Annotations.String()}},
+		"spelling":      {schema.Defs["service"].Properties["spelling"].Enum, []string{string(naming.Fields), string(naming.Annotations)}},
 		"remoteService": {schema.Defs["remoteService"].Properties["reason"].Enum, []string{"", string(explain.PlacementRejected), string(explain.UnknownNode), string(explain.PlacementUnavailable)}},
 		"problem":       {schema.Defs["problem"].Properties["kind"].Enum, []string{string(publish.ServiceMissing), string(publish.ServiceDeleting), string(publish.ServiceHasSelector), string(publish.ServiceExternalName), string(publish.PortMismatch)}},
 	} {

@@ -90,7 +90,7 @@ func TestASpellingThatOnlyANewerDaemonKnowsIsNoError(t *testing.T) {
 	t.Parallel()
 	var d report.Document
 	err := json.Unmarshal([]byte(`{"message":"see x","service":{"name":"web","spelling":"Sonnet"}}`), &d)
-	want := report.Document{PoolState: report.PoolState{ModeState: report.ModeState{Message: "see x"}}, Service: report.Service{Name: "web"}}
+	want := report.Document{PoolState: report.PoolState{ModeState: report.ModeState{Message: "see x"}}, Service: report.Service{Name: "web", Spelling: "Sonnet"}}
 	if diff := cmp.Diff(want, d); err != nil || diff != "" {
 		t.Errorf("got %v and (-want +got)\n%s", err, diff)
 	}

@@ -1,6 +1,7 @@
 package naming
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
@@ -35,7 +36,7 @@ type Names struct {
 // with its value where the value is spelled otherwise too. Variables leaves every text as
 // it is, at no cost.
 func (n Names) Of(text string) string {
-	if n.Spelling == Variables || !strings.Contains(text, "_") {
+	if n.Spelling != Fields && n.Spelling != Annotations || !strings.Contains(text, "_") {
 		return text
 	}
 	return settingForm.ReplaceAllStringFunc(text, func(found string) string {
@@ -72,14 +73,12 @@ func (n Names) name(known Setting) string {
 	return string(kind) + " " + object + " " + field
 }
 
-// kind is that of the object that decided. What no pool and no annotation can say is the
-// binding's, also where there is none yet.
+// kind is that of the object that decided. What is the binding's is so also where there is
+// none yet.
 func (n Names) kind(known Setting) Kind {
 	switch {
-	case known.OnlyPool():
-		return Pool
 	case known.Annotation == "":
-		return Binding
+		return cmp.Or(known.Kind, Pool)
 	case n.CheckBy == "" && n.Spelling == Annotations:
 		return Service
 	}

@@ -34,8 +34,8 @@ func TestContract117ASettingIsNamedWithTheObjectThatDecided(t *testing.T) {
 		}
 	}
 	for _, s := range naming.All() {
-		if s.OnlyPool() && s.Annotation != "" {
-			t.Errorf("%s is only the pool's, and has an annotation", s.Variable)
+		if s.Kind != "" && s.Annotation != "" {
+			t.Errorf("%s is only the binding's, and has an annotation", s.Variable)
 		}
 	}
 }

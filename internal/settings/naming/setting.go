@@ -16,12 +16,10 @@ type Setting struct {
 	// Words are the values that documents and annotations spell otherwise than
 	// the variable does, in pairs; nil where there are none.
 	Words []Word
-
-	onlyPool bool
+	// Kind is Binding where no pool has the setting. It is empty where only pools have it, or
+	// where there is an annotation.
+	Kind Kind
 }
-
-// OnlyPool reports whether pools have the setting, and nothing else.
-func (s Setting) OnlyPool() bool { return s.onlyPool }
 
 // Word is one value of a setting.
 type Word struct {
@@ -29,14 +27,12 @@ type Word struct {
 	Variable, Document string
 }
 
+// modes are those of the health check.
+var modes = []Word{{"off", "None"}, {"tcp", "TCP"}, {"https", "HTTPS"}, {"http", "HTTP"}}
+
 // All lists every setting of a document that a message may name, sorted by section.
 func All() []Setting {
-	return append(pool(), target()...)
-}
-
-// pool are the settings of an EndpointPool.
-func pool() []Setting {
-	all := []Setting{
+	return []Setting{
 		{Variable: "SOURCE_KIND", Field: "spec.source"},
 		{Variable: "SOURCE_POLL_INTERVAL", Field: "spec.pollInterval"},
 		{Variable: "STATIC_NODES", Field: "spec.source.static.nodes"},
@@ -70,24 +66,14 @@ func pool() []Setting {
 		{Variable: "EMPTY_RESULT_THRESHOLD", Field: "spec.guard.emptyResultThreshold"},
 		{Variable: "MAX_REMOVAL_PERCENT", Field: "spec.guard.maxRemovalPercent"},
 		{Variable: "DRAIN_PERIOD", Field: "spec.guard.drainPeriod"},
-	}
-	for i := range all {
-		all[i].onlyPool = true
-	}
-	return all
-}
-
-// target are the settings that an EndpointBinding, or annotations, may set for one
-// Service. A binding has the name and the namespace of its Service.
-func target() []Setting {
-	modes := []Word{{"off", "None"}, {"tcp", "TCP"}, {"https", "HTTPS"}, {"http", "HTTP"}}
-	return []Setting{
-		{Variable: "TARGET_NAMESPACE", Field: "metadata.namespace"},
-		{Variable: "TARGET_SERVICE_NAME", Field: "metadata.name"},
-		{Variable: "TARGET_PORT", Field: "spec.ports"},
-		{Variable: "TARGET_PORTS", Field: "spec.ports"},
-		{Variable: "TARGET_ENDPOINTSLICE_NAME", Field: "spec.adopt"},
-		{Variable: "REMOTE_SERVICE", Field: "spec.pools[].remoteService"},
+		// An EndpointBinding, or annotations, may set these for one Service. A binding has the
+		// name and the namespace of its Service.
+		{Variable: "TARGET_NAMESPACE", Field: "metadata.namespace", Kind: Binding},
+		{Variable: "TARGET_SERVICE_NAME", Field: "metadata.name", Kind: Binding},
+		{Variable: "TARGET_PORT", Field: "spec.ports", Kind: Binding},
+		{Variable: "TARGET_PORTS", Field: "spec.ports", Kind: Binding},
+		{Variable: "TARGET_ENDPOINTSLICE_NAME", Field: "spec.adopt", Kind: Binding},
+		{Variable: "REMOTE_SERVICE", Field: "spec.pools[].remoteService", Kind: Binding},
 		{Variable: "HEALTH_CHECK_MODE", Field: "spec.healthCheck.mode", Annotation: "health-check-mode", Words: modes},
 		{Variable: "HEALTH_CHECK_PORT", Field: "spec.healthCheck.port", Annotation: "health-check-port"},
 		{Variable: "HEALTH_CHECK_PATH", Field: "spec.healthCheck.path", Annotation: "health-check-path"},

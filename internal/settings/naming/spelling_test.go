@@ -195,20 +195,10 @@ func TestATargetOfVariablesCostsNothing(t *testing.T) {
 	}
 }
 
-func TestASpellingIsAWordInJSON(t *testing.T) {
+func TestASpellingThatOnlyANewerProgramKnowsChangesNothing(t *testing.T) {
 	t.Parallel()
-	for _, s := range []naming.Spelling{naming.Variables, naming.Fields, naming.Annotations} {
-		text, err := s.MarshalText()
-		var back naming.Spelling
-		if err == nil {
-			err = back.UnmarshalText(text)
-		}
-		if err != nil || back != s {
-			t.Errorf("%s: got %s, %v", s, back, err)
-		}
-	}
-	s := naming.Fields
-	if err := s.UnmarshalText([]byte("Haiku")); err != nil || s != naming.Variables {
-		t.Errorf("got %s, %v of a word that only a newer program knows, want %s", s, err, naming.Variables)
+	const text = "EndpointPool blue spec.healthCheck.fall=3, HEALTH_CHECK_FALL=3"
+	if got := (naming.Names{Spelling: "Haiku", Pool: "blue"}).Of(text); got != text {
+		t.Errorf("got %q of %q", got, text)
 	}
 }
