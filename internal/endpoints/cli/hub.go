@@ -30,7 +30,7 @@ func (p Program) newHub(c settings.Config, set controller.Documents, m *metrics.
 	}
 	switch c.Store.Kind {
 	case settings.StoreMemory:
-		s, err := store.NewMemory(store.MemoryOptions{Target: t, Service: imagined(t), Out: p.Stdout})
+		s, err := store.NewMemory(store.MemoryOptions{Target: t, Service: imagined(t.Ports), Out: p.Stdout})
 		if err != nil {
 			return nil, nil, err
 		}
@@ -163,14 +163,11 @@ func keyOf(t publish.Target) assign.Key {
 
 // imagine makes up the Service of a binding.
 func (f *few) imagine(b *v1alpha1.EndpointBinding) assign.Service {
-	key, t := assign.Key{Namespace: b.Namespace, Service: b.Name}, publish.Target{}
-	for _, p := range b.Spec.Ports {
-		t.Ports = append(t.Ports, publish.Port{Name: p.Name, Protocol: publish.Protocol(p.Protocol), Number: uint16(p.Port)})
-	}
-	s := assign.Service{Key: key, Service: imagined(t)}
-	if err := f.refuse(key); len(t.Ports) == 0 && err != nil {
+	key := assign.Key{Namespace: b.Namespace, Service: b.Name}
+	s := assign.Service{Key: key, Service: imagined(ports(b))}
+	if err := f.refuse(key); len(b.Spec.Ports) == 0 && err != nil {
 		s.Portless = err.Error()
-	} else if len(t.Ports) == 0 {
+	} else if len(b.Spec.Ports) == 0 {
 		s.Portless = fmt.Sprintf("STORE_KIND=memory knows no Service to take ports from, and EndpointBinding %s has no spec.ports: no slice is made; set spec.ports", key)
 	}
 	return s

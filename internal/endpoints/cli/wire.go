@@ -51,16 +51,21 @@ func logger(out io.Writer, c settings.Log) *slog.Logger {
 
 // target is the Service to fill.
 func target(c settings.Config) publish.Target {
-	binding := environment.Binding(c)
+	_, binding := environment.Documents(c)
 	binding.SetDefaults()
-	t := publish.Target{
+	return publish.Target{
 		Namespace: c.Target.Namespace, Service: c.Target.ServiceName, SliceName: c.Target.SliceName,
 		ManagedBy: c.Target.ManagedBy, MaxEndpoints: c.Target.MaxEndpointsPerSlice, PortFromService: c.Target.Port != 0,
+		Ports: ports(binding),
 	}
-	for _, port := range binding.Spec.Ports {
-		t.Ports = append(t.Ports, publish.Port{Name: port.Name, Protocol: publish.Protocol(port.Protocol), Number: uint16(port.Port)})
+}
+
+// ports are those of the endpoints that a binding names.
+func ports(b *v1alpha1.EndpointBinding) (all []publish.Port) {
+	for _, p := range b.Spec.Ports {
+		all = append(all, publish.Port{Name: p.Name, Protocol: publish.Protocol(p.Protocol), Number: uint16(p.Port)})
 	}
-	return t
+	return all
 }
 
 // carried are the documents of the variables, the pool with its defaults, and how its
@@ -108,10 +113,10 @@ func lanes(c settings.Config) int {
 }
 
 // imagined is the Service that the memory store pretends to have: one that fits
-// the target.
-func imagined(t publish.Target) publish.Service {
+// the ports.
+func imagined(ports []publish.Port) publish.Service {
 	service := publish.Service{UID: "00000000-0000-0000-0000-000000000000"}
-	for _, port := range t.Ports {
+	for _, port := range ports {
 		service.Ports = append(service.Ports, publish.ServicePort{Name: port.Name, Protocol: port.Protocol, Port: port.Number, TargetPort: port.Number})
 	}
 	return service

@@ -20,17 +20,8 @@ const PoolName = "remote"
 // Documents returns the pool and the binding that decide what the variables do. What has no
 // field is in neither: the access to the pool, and the settings of the whole process.
 func Documents(c settings.Config) (*v1alpha1.EndpointPool, *v1alpha1.EndpointBinding) {
-	b := Binding(c)
+	b := binding(c)
 	return pool(c, b), b
-}
-
-// Binding returns that of Documents alone.
-func Binding(c settings.Config) *v1alpha1.EndpointBinding {
-	b := binding(c.Target)
-	if namespace, name, set := strings.Cut(c.Secured.RemoteService, "/"); set {
-		b.Spec.Pools[0].RemoteService = &v1alpha1.RemoteServiceReference{Namespace: namespace, Name: name}
-	}
-	return b
 }
 
 func pool(c settings.Config, b *v1alpha1.EndpointBinding) *v1alpha1.EndpointPool {
@@ -117,10 +108,13 @@ func allow(b *v1alpha1.EndpointBinding) []v1alpha1.PoolAllowance {
 	return []v1alpha1.PoolAllowance{allowed}
 }
 
-func binding(t settings.Target) *v1alpha1.EndpointBinding {
-	b := &v1alpha1.EndpointBinding{}
+func binding(c settings.Config) *v1alpha1.EndpointBinding {
+	t, b := c.Target, &v1alpha1.EndpointBinding{}
 	b.APIVersion, b.Kind, b.Name, b.Namespace = v1alpha1.APIVersion, v1alpha1.KindEndpointBinding, t.ServiceName, t.Namespace
 	b.Spec.Pools, b.Spec.Adopt = []v1alpha1.BindingPool{{Name: PoolName}}, t.SliceName
+	if namespace, name, set := strings.Cut(c.Secured.RemoteService, "/"); set {
+		b.Spec.Pools[0].RemoteService = &v1alpha1.RemoteServiceReference{Namespace: namespace, Name: name}
+	}
 	if t.Port != 0 {
 		b.Spec.Ports = []v1alpha1.BindingPort{{Port: int32(t.Port)}}
 	}

@@ -31,32 +31,27 @@ func Text(c settings.Config) (string, error) {
 	return text.String(), nil
 }
 
+// files say what in the folder of the credentials takes the place of a variable.
+var files = map[string]string{
+	"SECURED_KUBECONFIG":       "kubeconfig: the file of SECURED_KUBECONFIG=VALUE",
+	"SECURED_KUBECTL_CONTEXT":  `kubeconfig: make "VALUE" its current-context (SECURED_KUBECTL_CONTEXT)`,
+	"IONOS_USERNAME":           "username: VALUE (IONOS_USERNAME)",
+	"IONOS_TOKEN":              "token: the value of IONOS_TOKEN",
+	"IONOS_TOKEN_FILE":         "token: the file of IONOS_TOKEN_FILE=VALUE",
+	"IONOS_PASSWORD":           "password: the value of IONOS_PASSWORD",
+	"IONOS_PASSWORD_FILE":      "password: the file of IONOS_PASSWORD_FILE=VALUE",
+	"HEALTH_CHECK_TLS_CA_FILE": "ca.crt: the file of HEALTH_CHECK_TLS_CA_FILE=VALUE",
+}
+
 // credentials says which files belong into the folder of the credentials. There are no
 // lines where no file does.
 func credentials(c settings.Config) []string {
-	values := map[string]string{}
-	for _, s := range given(c) {
-		values[s.Variable] = s.Value
-	}
 	var lines []string
-	say := func(variable, format string) {
-		if value, ok := values[variable]; ok {
-			lines = append(lines, fmt.Sprintf("  "+format, value))
+	for _, s := range given(c) {
+		if says, ok := files[s.Variable]; ok && s.Origin != settings.FromFile {
+			lines = append(lines, "  "+strings.Replace(says, "VALUE", s.Value, 1))
 		}
 	}
-	secret := func(variable, file string) {
-		if path, ok := values[variable+"_FILE"]; ok {
-			lines = append(lines, fmt.Sprintf("  %s: the file of %s_FILE=%s", file, variable, path))
-		} else if _, ok := values[variable]; ok {
-			lines = append(lines, fmt.Sprintf("  %s: the value of %s", file, variable))
-		}
-	}
-	say("SECURED_KUBECONFIG", "kubeconfig: the file of SECURED_KUBECONFIG=%s")
-	say("SECURED_KUBECTL_CONTEXT", "kubeconfig: make %q its current-context (SECURED_KUBECTL_CONTEXT)")
-	say("IONOS_USERNAME", "username: %s (IONOS_USERNAME)")
-	secret("IONOS_TOKEN", "token")
-	secret("IONOS_PASSWORD", "password")
-	say("HEALTH_CHECK_TLS_CA_FILE", "ca.crt: the file of HEALTH_CHECK_TLS_CA_FILE=%s")
 	if len(lines) > 0 {
 		lines = slices.Insert(lines, 0, "Put into the folder "+PoolName+" below CREDENTIALS_DIR:")
 	}
@@ -67,15 +62,11 @@ func credentials(c settings.Config) []string {
 func rest(c settings.Config) []string {
 	var lines []string
 	for _, s := range given(c) {
-		value := s.Value
-		if s.Secret {
-			value = "..."
-		}
 		switch {
 		case naming.Field(s.Variable) == "":
-			lines = append(lines, s.Variable+"="+value+" stays a variable.")
+			lines = append(lines, s.Variable+"="+s.Value+" stays a variable.")
 		case !used(c, s.Variable):
-			lines = append(lines, s.Variable+"="+value+" has no effect: remove it.")
+			lines = append(lines, s.Variable+"="+s.Value+" has no effect: remove it.")
 		}
 	}
 	return lines
