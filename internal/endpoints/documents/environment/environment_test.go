@@ -270,6 +270,17 @@ func TestWhatHasNoFieldIsInAComment(t *testing.T) {
 	}
 }
 
+// A value stays in its comment, and shows no character that a terminal hides.
+func TestContract189ACommentIsOneLine(t *testing.T) {
+	t.Parallel()
+	_, _, _, text := carried(t, static.with(env{"KUBECONFIG": "/a\nkind: EndpointPool", "SECURED_KUBECTL_CONTEXT": "blue\x1b[2J\n---\n"}))
+	for _, want := range []string{`# "KUBECONFIG=/a\nkind: EndpointPool stays a variable."`, `\x1b[2J\n--- `} {
+		if !strings.Contains(text, strings.TrimSpace(want)) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
 // Contract 223: what is wrong in a document is wrong in variables, and the message names the
 // variable. Lists may be longer than in documents, and subnets larger.
 func TestContract223VariablesAreJudgedAsDocuments(t *testing.T) {

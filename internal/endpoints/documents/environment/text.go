@@ -3,7 +3,9 @@ package environment
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
@@ -15,6 +17,9 @@ func Text(c settings.Config) (string, error) {
 	var text strings.Builder
 	text.WriteString("# Put this into a file in DOCUMENTS_DIR, and remove the variables that it replaces.\n# No slice is written when the program starts with it: spec.adopt names today's slice.\n")
 	for _, line := range slices.Concat(credentials(c), rest(c)) {
+		if strings.ContainsFunc(line, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			line = strconv.Quote(line) // it would leave the comment
+		}
 		text.WriteString("# " + line + "\n")
 	}
 	pool, binding := Documents(c)
