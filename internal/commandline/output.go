@@ -3,6 +3,7 @@ package commandline
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
 
 // Format is the form of a command's data, which -o asks for.
@@ -31,40 +34,24 @@ const (
 // flagName is the long form of -o.
 const flagName = "output"
 
-// formatFlag takes one of some formats.
-type formatFlag struct {
-	format  *Format
-	choices []string
-}
-
-// String returns the value of the flag.
-func (f formatFlag) String() string { return string(*f.format) }
-
-// Set takes the value of the flag.
-func (f formatFlag) Set(value string) error {
-	if !slices.Contains(f.choices, value) {
-		last := len(f.choices) - 1
-		return fmt.Errorf("has to be %s or %s", strings.Join(f.choices[:last], ", "), f.choices[last])
-	}
-	*f.format = Format(value)
-	return nil
-}
-
-// Type names the flag's value in the help.
-func (f formatFlag) Type() string { return strings.Join(f.choices, "|") }
-
 // OutputFlag adds -o to a command, with text, JSON and YAML.
 func OutputFlag(cmd *cobra.Command, f *Format) { ChooseOutput(cmd, f, Text, JSON, YAML) }
 
 // ChooseOutput adds -o with other choices, the first of which is the default.
 func ChooseOutput(cmd *cobra.Command, f *Format, choices ...Format) {
-	flag := formatFlag{format: f}
+	var words []string
 	for _, c := range choices {
-		flag.choices = append(flag.choices, string(c))
+		words = append(words, string(c))
 	}
 	*f = choices[0]
-	cmd.Flags().VarP(flag, flagName, "o", "form of the output")
-	_ = cmd.RegisterFlagCompletionFunc(flagName, cobra.FixedCompletions(flag.choices, cobra.ShellCompDirectiveNoFileComp))
+	cmd.Flags().FuncP(flagName, "o", "print as `"+strings.Join(words, "|")+"` (default "+words[0]+")", func(value string) error {
+		if !slices.Contains(words, value) {
+			return errors.New("has to be " + settings.Listed(words, "or"))
+		}
+		*f = Format(value)
+		return nil
+	})
+	_ = cmd.RegisterFlagCompletionFunc(flagName, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // Print writes data in the form asked for; asText is its text form.
