@@ -15,54 +15,52 @@ func Environ() []string { return os.Environ() }
 // Environment is what a program that we start gets as its environment. It
 // prints the names of its variables and never their values, because it may
 // carry secrets.
-type Environment struct {
-	names []string
-	read  func() ([]string, error)
-}
+type Environment struct{ values map[string]Secret }
 
 // Read returns the environment as NAME=value, sorted by name; never nil, which
 // os/exec would take for our own environment. A secret that a file holds is read
 // again at each call and handed over under its plain name too.
 func (e Environment) Read() ([]string, error) {
-	if e.read == nil {
-		return []string{}, nil
+	entries := []string{}
+	for _, name := range e.names() {
+		value, err := e.values[name].Read()
+		if err != nil {
+			return nil, fmt.Errorf("environment variable %s: %w", name, err)
+		}
+		entries = append(entries, name+"="+value)
 	}
-	return e.read()
+	return entries, nil
 }
 
-// MarshalText returns the names of the variables; JSON, YAML and slog use it.
-func (e Environment) MarshalText() ([]byte, error) { return fmt.Append(nil, e.names), nil }
-
-// Format writes the names of the variables, whatever the verb.
-func (e Environment) Format(state fmt.State, _ rune) { _, _ = fmt.Fprint(state, e.names) }
-
-// newEnvironment selects variables by name and adds the secrets, by plain name,
-// that a file holds.
-func newEnvironment(env map[string]string, allowed func(name string) bool, secrets map[string]Secret) Environment {
-	selected := maps.Clone(env)
-	maps.DeleteFunc(selected, func(name, _ string) bool { return !allowed(name) })
-	names := slices.Collect(maps.Keys(selected))
-	for name := range secrets {
-		if _, plain := selected[name]; !plain {
-			names = append(names, name)
+// With returns the environment with the secrets that are set, by name.
+func (e Environment) With(secrets map[string]Secret) Environment {
+	all := make(map[string]Secret)
+	maps.Copy(all, e.values)
+	for name, secret := range secrets {
+		if secret.IsSet() {
+			all[name] = secret
 		}
 	}
-	slices.Sort(names)
-	return Environment{names: names, read: func() ([]string, error) {
-		entries := make([]string, 0, len(names))
-		for _, name := range names {
-			value, plain := selected[name]
-			if !plain {
-				secret, err := secrets[name].Read()
-				if err != nil {
-					return nil, fmt.Errorf("environment variable %s: %w", name, err)
-				}
-				value = secret
-			}
-			entries = append(entries, name+"="+value)
+	return Environment{all}
+}
+
+func (e Environment) names() []string { return slices.Sorted(maps.Keys(e.values)) }
+
+// MarshalText returns the names of the variables; JSON, YAML and slog use it.
+func (e Environment) MarshalText() ([]byte, error) { return fmt.Append(nil, e.names()), nil }
+
+// Format writes the names of the variables, whatever the verb.
+func (e Environment) Format(state fmt.State, _ rune) { _, _ = fmt.Fprint(state, e.names()) }
+
+// newEnvironment selects variables by name.
+func newEnvironment(env map[string]string, allowed func(name string) bool) Environment {
+	values := make(map[string]Secret)
+	for name, value := range env {
+		if allowed(name) {
+			values[name] = plainSecret(value)
 		}
-		return entries, nil
-	}}
+	}
+	return Environment{values}
 }
 
 // forInventoryCommand reports whether the inventory command is given a

@@ -152,8 +152,8 @@ func (l *loader) environments() {
 	listed := l.config.Command.Env
 	l.config.Command.Environment = newEnvironment(l.raw, func(name string) bool {
 		return forInventoryCommand(name) || slices.Contains(listed, name)
-	}, files)
-	l.config.Store.Environment = newEnvironment(l.raw, forKubectl, nil)
+	}).With(files)
+	l.config.Store.Environment = newEnvironment(l.raw, forKubectl)
 }
 
 // set reports whether the environment sets a variable at all.

@@ -48,8 +48,12 @@ func (s *Secret) Decode(value string) error {
 	if err != nil {
 		return err
 	}
-	s.read = func() (string, error) { return value, nil }
+	*s = plainSecret(value)
 	return nil
+}
+
+func plainSecret(value string) Secret {
+	return Secret{read: func() (string, error) { return value, nil }}
 }
 
 // SecretFile returns the secret that a file holds.

@@ -1,17 +1,13 @@
 package cli
 
 import (
-	"context"
 	"crypto/x509"
 	"errors"
 	"io/fs"
-	"net/netip"
 	"os"
 	"path/filepath"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
@@ -39,16 +35,6 @@ type access struct {
 	environ func() ([]string, error)
 	// loopback accepts loopback addresses.
 	loopback bool
-}
-
-// accessOf is the access that the variables give to their pool. Only the memory store,
-// which routes no traffic, accepts loopback addresses.
-func accessOf(c settings.Config) access {
-	return access{
-		kubeconfig: c.Secured.Kubeconfig, context: c.Secured.Context,
-		username: c.IONOS.Username, apiURL: c.IONOS.APIURL, token: c.IONOS.Token, password: c.IONOS.Password,
-		caFile: c.Health.TLSCAFile, environ: c.Command.Environment.Read, loopback: c.Store.Kind == settings.StoreMemory,
-	}
 }
 
 // roots reads the authorities of an HTTPS check.
@@ -79,16 +65,6 @@ func (p Program) localAccess(store settings.Store) kube.Way {
 		}
 	}
 	return kube.Access{Kubeconfig: kubeconfig, InCluster: true, Setting: "KUBECONFIG"}
-}
-
-// probeWith checks with the checker. If it cannot be made, that is a local error.
-func probeWith(checker *health.Checker, err error) func(context.Context, netip.Addr) inventory.Result {
-	if err != nil {
-		return func(_ context.Context, addr netip.Addr) inventory.Result {
-			return inventory.Result{Address: addr, Outcome: inventory.LocalError, Message: err.Error()}
-		}
-	}
-	return checker.Check
 }
 
 // secrets are those that the way sends, as they are now.

@@ -32,12 +32,7 @@ func readOnce(ctx context.Context) reader {
 		if !b.config.Documents.Used() {
 			return b.environment()
 		}
-		objects, err := objectsOf(ctx, b.config, b.metrics)
-		if err != nil {
-			return nil, nil, err
-		}
-		set := documents.Join(documents.Set{}, documentsOf(ctx, b.config), objects)
-		return oneReading{set}, nil, nil
+		return oneReading{documentsNow(ctx, b.config, b.metrics)}, nil, nil
 	}
 }
 

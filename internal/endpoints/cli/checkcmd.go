@@ -81,7 +81,7 @@ func (p Program) printReport(form reportForm, report preflight.Report) error {
 	if form.short {
 		report = report.Short()
 	}
-	if err := form.out.Print(p.Stdout, report, report.Text(p.colour(p.Stdout))); err != nil {
+	if err := form.out.Print(p.Stdout, report, report.Text(p.colour())); err != nil {
 		return err
 	}
 	switch {
@@ -103,7 +103,13 @@ func (p Program) preflight(ctx context.Context, c settings.Config, o preflight.O
 	o.Config, o.Documents, o.InPod = c, r.set, commandline.Variable(p.Environ, "KUBERNETES_SERVICE_HOST") != ""
 	o.Source, o.Labels = r.source, r.namespaceLabels
 	o.Checker = func(pool *v1alpha1.EndpointPool, check assign.Check) func(context.Context, netip.Addr) inventory.Result {
-		return probeWith(newChecker(pool, check, r.access(pool)))
+		checker, err := newChecker(pool, check, r.access(pool))
+		if err == nil {
+			return checker.Check
+		}
+		return func(_ context.Context, addr netip.Addr) inventory.Result {
+			return inventory.Result{Address: addr, Outcome: inventory.LocalError, Message: err.Error()}
+		}
 	}
 	if c.Store.Kind != settings.StoreMemory {
 		o.Local = p.localAccess(c.Store)

@@ -41,24 +41,16 @@ func readFolder(c settings.Config, read func(context.Context, string) documents.
 
 // documentsNow returns what a process that starts now would find in the folder and in the
 // API server. That the API server cannot be asked is a mistake like others.
-func documentsNow(ctx context.Context, c settings.Config) documents.Set {
-	objects, err := objectsOf(ctx, c, nil)
-	if err != nil {
-		objects = documents.Set{Generation: 1, Mistakes: []documents.Mistake{{File: documents.APIServer, Rule: err.Error(), Remedy: "correct KUBECONFIG, or set DOCUMENTS_API=false"}}}
+func documentsNow(ctx context.Context, c settings.Config, m *metrics.Metrics) documents.Set {
+	objects := none()
+	if c.Documents.API {
+		if watcher, err := newKinds(c, m); err != nil {
+			objects = documents.Set{Generation: 1, Mistakes: []documents.Mistake{{File: documents.APIServer, Rule: err.Error(), Remedy: "correct KUBECONFIG, or set DOCUMENTS_API=false"}}}
+		} else {
+			objects = watcher.Read(ctx)
+		}
 	}
 	return documents.Join(documents.Set{}, documentsOf(ctx, c), objects)
-}
-
-// objectsOf reads the documents of the API server once, where there are to be any.
-func objectsOf(ctx context.Context, c settings.Config, m *metrics.Metrics) (documents.Set, error) {
-	if !c.Documents.API {
-		return none(), nil
-	}
-	watcher, err := newKinds(c, m)
-	if err != nil {
-		return documents.Set{}, err
-	}
-	return watcher.Read(ctx), nil
 }
 
 // foundDocuments reports the mistakes of the documents where the variables name a folder of

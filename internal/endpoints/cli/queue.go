@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/term"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 )
 
 const (
@@ -76,6 +78,12 @@ func complain(out io.Writer, err error) {
 	q := newQueue(out)
 	fmt.Fprintln(q, "Error:", err)
 	q.end()
+}
+
+// colour reports whether standard output may be coloured: on a terminal that
+// understands it, unless NO_COLOR says otherwise (no-color.org).
+func (p Program) colour() bool {
+	return isTerminal(p.Stdout) && commandline.Variable(p.Environ, "NO_COLOR") == "" && commandline.Variable(p.Environ, "TERM") != "dumb"
 }
 
 // isTerminal reports whether a person may be looking.

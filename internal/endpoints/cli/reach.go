@@ -21,7 +21,7 @@ type reach struct {
 func (p Program) reach(ctx context.Context, c settings.Config) (reach, error) {
 	r := reach{parts: &parts{config: c, version: p.Version, log: logger(p.Stderr, c.Log)}}
 	if c.Documents.Used() {
-		r.set = documentsNow(ctx, c)
+		r.set = documentsNow(ctx, c, nil)
 	} else {
 		pool, binding, _ := carried(c)
 		r.set = documents.OfVariables(pool, binding)
@@ -35,7 +35,7 @@ func (p Program) reach(ctx context.Context, c settings.Config) (reach, error) {
 func (r reach) source(pool *v1alpha1.EndpointPool) (preflight.Origin, error) {
 	from := r.access(pool)
 	out := preflight.Origin{Rules: rules(pool, from), Secrets: from.secrets()}
-	made, err := r.made(pool, from)
+	made, err := r.newSource(pool, from)
 	if err != nil {
 		return out, err
 	}

@@ -38,7 +38,7 @@ func (b *parts) supply(pool *v1alpha1.EndpointPool) (controller.Supply, error) {
 // origin makes the source of a pool, with the credentials as they are now.
 func (b *parts) origin(pool *v1alpha1.EndpointPool) (controller.Origin, error) {
 	from := b.access(pool)
-	made, err := b.made(pool, from)
+	made, err := b.newSource(pool, from)
 	if err != nil {
 		return controller.Origin{}, err
 	}
@@ -76,14 +76,6 @@ func (b *parts) follow(of *v1alpha1.EndpointPool, from access, out *controller.O
 		return remote.Follow(ctx, service)
 	}
 	return nil
-}
-
-// made is the source of a pool by that access.
-func (b *parts) made(pool *v1alpha1.EndpointPool, from access) (origin, error) {
-	if err := lackingCredentials(b.config, pool, from); err != nil {
-		return origin{}, err
-	}
-	return newSource(pool, from, b.metrics)
 }
 
 // access tells of the way to the source.
@@ -130,11 +122,17 @@ func (b *parts) checking(pool *v1alpha1.EndpointPool, check assign.Check) (contr
 }
 
 // access is the way to a pool: what the variables give to theirs, or what a document names.
+// Of variables only the memory store, which routes no traffic, accepts loopback addresses.
 func (b *parts) access(pool *v1alpha1.EndpointPool) access {
 	if b.config.Documents.Used() {
 		return accessIn(b.config, pool)
 	}
-	return accessOf(b.config)
+	c := b.config
+	return access{
+		kubeconfig: c.Secured.Kubeconfig, context: c.Secured.Context,
+		username: c.IONOS.Username, apiURL: c.IONOS.APIURL, token: c.IONOS.Token, password: c.IONOS.Password,
+		caFile: c.Health.TLSCAFile, environ: c.Command.Environment.Read, loopback: c.Store.Kind == settings.StoreMemory,
+	}
 }
 
 // longestCredential bounds what is read of a credential, in bytes.
@@ -147,7 +145,10 @@ func accessIn(c settings.Config, pool *v1alpha1.EndpointPool) access {
 	// Whoever may write into the API server may not have programs run here by that.
 	a := access{apiURL: c.IONOS.APIURL, noPrograms: pool.UID != ""}
 	named := []string{"SECURED_SUBNET_CIDR=" + strings.Join(pool.Spec.Subnets, ",")}
-	a.environ = func() ([]string, error) { return environIn(c.Command.Environment, named, a) }
+	a.environ = func() ([]string, error) { // with the secrets as they are now
+		environ, err := c.Command.Environment.With(map[string]settings.Secret{"IONOS_TOKEN": a.token, "IONOS_PASSWORD": a.password}).Read()
+		return append(environ, named...), err
+	}
 	if pool.Spec.Credentials == "" || c.Documents.CredentialsDir == "" {
 		return a
 	}
@@ -176,30 +177,6 @@ func accessIn(c settings.Config, pool *v1alpha1.EndpointPool) access {
 		}
 	}
 	return a
-}
-
-// environIn is what the program of a pool gets: what every program gets, what names the
-// pool, and its secrets as they are now.
-func environIn(every settings.Environment, named []string, a access) ([]string, error) {
-	environ, err := every.Read()
-	if err != nil {
-		return nil, err
-	}
-	environ = append(environ, named...)
-	for _, secret := range []struct {
-		variable string
-		value    settings.Secret
-	}{{"IONOS_TOKEN", a.token}, {"IONOS_PASSWORD", a.password}} {
-		if !secret.value.IsSet() {
-			continue
-		}
-		text, err := secret.value.Read()
-		if err != nil {
-			return nil, fmt.Errorf("environment variable %s: %w", secret.variable, err)
-		}
-		environ = append(environ, secret.variable+"="+text)
-	}
-	return environ, nil
 }
 
 // lackingCredentials says which file of its credentials a source cannot do without.
@@ -248,11 +225,15 @@ type origin struct {
 // program is run, so no back-off is needed after an error.
 func free(s v1alpha1.PoolSource) bool { return s.Static != nil || s.File != nil }
 
-// newSource makes the source of a pool.
-func newSource(document *v1alpha1.EndpointPool, a access, m *metrics.Metrics) (origin, error) {
+// newSource makes the source of a pool by that access.
+func (b *parts) newSource(document *v1alpha1.EndpointPool, a access) (origin, error) {
+	if err := lackingCredentials(b.config, document, a); err != nil {
+		return origin{}, err
+	}
 	var kind settings.SourceKind
 	var s pool.Source
 	var err error
+	m := b.metrics
 	switch from := document.Spec.Source; {
 	case from.Static != nil:
 		kind = settings.SourceStatic
