@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -9,6 +8,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	event "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/events"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
@@ -18,22 +18,17 @@ import (
 // makes at once, and for each that may not be filled when a process starts.
 const manyNotices = 4096
 
-// events are the Events on Services. There are none in a dry run, none where
-// there is no API server, and none where err says why.
-type events struct {
-	announcer *event.Announcer
-	err       error
-	log       *slog.Logger
-}
-
-// newEvents makes the announcer. An error is kept until the daemon runs, and then
-// logged: without Events the program still works.
-func newEvents(c settings.Config, dryRun bool, log *slog.Logger, m *metrics.Metrics) *events {
-	e := &events{log: log}
-	if c.Store.Kind != settings.StoreMemory && !dryRun {
-		e.announcer, e.err = newAnnouncer(c, log, m)
+// newEvents makes what delivers Events on Services. There is none in a dry run, none where there is
+// no API server, and none where it cannot be made: without Events the program still works.
+func newEvents(c settings.Config, dryRun bool, log *slog.Logger, m *metrics.Metrics) *event.Announcer {
+	if c.Store.Kind == settings.StoreMemory || dryRun {
+		return nil
 	}
-	return e
+	announcer, err := newAnnouncer(c, log, m)
+	if err != nil {
+		tellTrouble(log, err)
+	}
+	return announcer
 }
 
 func newAnnouncer(c settings.Config, log *slog.Logger, m *metrics.Metrics) (*event.Announcer, error) {
@@ -62,46 +57,26 @@ func tellTrouble(log *slog.Logger, err error) {
 	log.Info("events are delivered again")
 }
 
-// during delivers while do runs, and for a moment afterwards what it announced
-// last.
-func (e *events) during(ctx context.Context, do func(context.Context) error) error {
-	if e.err != nil {
-		tellTrouble(e.log, e.err)
-	}
-	if e.announcer == nil {
-		return do(ctx)
-	}
-	doing := func(context.Context) error { return do(ctx) }
-	return beside(context.WithoutCancel(ctx), doing, func(ctx context.Context) { _ = e.announcer.Run(ctx) }) // it only ends with its context
-}
-
-// counts says what became of the Events, for the metrics.
-func (e *events) counts() metrics.Events {
-	if e == nil || e.announcer == nil {
-		return metrics.Events{}
-	}
-	return metrics.Events(e.announcer.Stats())
-}
-
 // mostSubjects bounds the Services whose allowance of Events is remembered.
 const mostSubjects = 20_000
 
-// subjects are the Services that Events are about.
-type subjects struct {
-	announcer *event.Announcer
-	mu        sync.Mutex
-	known     map[assign.Key]*event.Subject
-}
-
-// of returns the one of a Service.
-func (s *subjects) of(key assign.Key) *event.Subject {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.known[key] == nil {
-		if len(s.known) >= mostSubjects {
-			clear(s.known)
-		}
-		s.known[key] = s.announcer.About(key.Namespace, key.Service)
+// announcing returns what makes a notice known at a Service.
+func (b *parts) announcing() func(assign.Key, explain.Notice) {
+	if b.events == nil {
+		return nil
 	}
-	return s.known[key]
+	var mu sync.Mutex
+	known := make(map[assign.Key]*event.Subject)
+	about := func(key assign.Key) *event.Subject {
+		mu.Lock()
+		defer mu.Unlock()
+		if known[key] == nil {
+			if len(known) >= mostSubjects {
+				clear(known)
+			}
+			known[key] = b.events.About(key.Namespace, key.Service)
+		}
+		return known[key]
+	}
+	return func(key assign.Key, notice explain.Notice) { about(key).Announce(notice) }
 }

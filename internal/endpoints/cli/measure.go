@@ -16,10 +16,15 @@ func (b *parts) newMetrics() (*metrics.Metrics, error) {
 		Broken: func(why string) {
 			b.log.Error("some metrics cannot be shown; this is a mistake of the program, please report it", "error", why)
 		},
-		Snapshot:          func() *controller.Snapshot { return b.server.Snapshot() },
-		Leading:           func() bool { return b.leader.state().Leading },
-		LoopAge:           func() time.Duration { return b.server.LoopAge() },
-		Events:            func() metrics.Events { return b.events.counts() },
+		Snapshot: func() *controller.Snapshot { return b.server.Snapshot() },
+		Leading:  func() bool { return b.leader.state().Leading },
+		LoopAge:  func() time.Duration { return b.server.LoopAge() },
+		Events: func() metrics.Events {
+			if b.events == nil {
+				return metrics.Events{}
+			}
+			return metrics.Events(b.events.Stats())
+		},
 		UnwrittenStatuses: func() int { return len(b.unwrittenObjects()) },
 		LocalCredential:   func() metrics.Credential { return credentialOf(b.localExpiry()) },
 	})

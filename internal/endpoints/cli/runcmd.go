@@ -15,10 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	event "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/events"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
 	targets "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
@@ -48,41 +46,26 @@ func (p Program) runCommand() *cobra.Command {
 			defer log.end()
 			daemon := p
 			daemon.Stderr = log
-			ctx := cmd.Context()
-			if once {
-				var cancel context.CancelFunc
-				ctx, cancel = within(ctx, timeout)
-				defer cancel()
+			c, err := daemon.load()
+			if err != nil {
+				return err
 			}
-			return daemon.runOrOnce(ctx, once, dryRun)
+			if !once {
+				return daemon.serve(cmd.Context(), c, dryRun)
+			}
+			ctx, cancel := within(cmd.Context(), timeout)
+			defer cancel()
+			b, err := daemon.build(c, dryRun, readOnce(ctx))
+			if err != nil {
+				return commandline.Exit(ExitUsage, err)
+			}
+			return b.once(ctx)
 		},
 	}
 	cmd.Flags().BoolVar(&once, "once", false, "decide and write once, then exit")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "decide and report, write nothing; like DRY_RUN=true")
 	cmd.Flags().DurationVar(&timeout, "timeout", time.Minute, "with --once: give up after this time, with exit status 124; 0 waits for ever")
 	return cmd
-}
-
-// runOrOnce fills the Services.
-func (p Program) runOrOnce(ctx context.Context, once, dryRun bool) error {
-	c, err := p.load()
-	switch {
-	case err != nil:
-		return err
-	case once:
-		return p.serveOnce(ctx, c, dryRun)
-	}
-	return p.serve(ctx, c, dryRun)
-}
-
-// serveOnce fills the Services once.
-func (p Program) serveOnce(ctx context.Context, c settings.Config, dryRun bool) error {
-	b, err := p.build(c, dryRun, readOnce(ctx))
-	if err != nil {
-		return commandline.Exit(ExitUsage, err)
-	}
-	b.warn()
-	return b.once(ctx)
 }
 
 // stoodBy returns no error for a standby that was told to stop, nor for a leader that gave the
@@ -98,9 +81,11 @@ func stoodBy(err error) error {
 // source and store watch nothing. The last Events are delivered even after another
 // process has the lease.
 func (b *parts) lead(ctx context.Context, do func(context.Context) error) error {
-	return b.events.during(ctx, func(ctx context.Context) error {
+	if b.events == nil {
 		return b.leader.lead(ctx, do)
-	})
+	}
+	leading := func(context.Context) error { return b.leader.lead(ctx, do) }
+	return beside(context.WithoutCancel(ctx), leading, func(ctx context.Context) { _ = b.events.Run(ctx) }) // it only ends with its context
 }
 
 // once decides and writes once. Where there are several Services, there is a line of the log
@@ -163,7 +148,6 @@ func (p Program) serve(ctx context.Context, c settings.Config, dryRun bool) erro
 	if err != nil {
 		return commandline.Exit(ExitUsage, err)
 	}
-	b.warn()
 	b.log.Info("starting", append(chosenBy(c), "version", b.version, "store_kind", string(c.Store.Kind), "dry_run", b.dryRun, "leader_election", b.leader.state().Enabled)...)
 	defer b.log.Info("stopped, the slices are left as they are")
 	if c.Leader.Election && b.dryRun {
@@ -207,6 +191,9 @@ func watched(b *parts) (set controller.Documents, watch func(context.Context) er
 // build makes everything from the configuration. Nothing is started yet.
 func (p Program) build(c settings.Config, dryRun bool, read reader) (*parts, error) {
 	b := &parts{config: c, version: p.Version, dryRun: dryRun || c.Run.DryRun, log: logger(p.Stderr, c.Log)}
+	for _, warning := range c.Warnings() {
+		b.log.Warn("environment variable without effect", "variable", warning.Variable, "message", warning.Rule, "remedy", warning.Remedy)
+	}
 	var err error
 	if b.metrics, err = b.newMetrics(); err != nil {
 		return nil, err
@@ -236,15 +223,6 @@ func (p Program) build(c settings.Config, dryRun bool, read reader) (*parts, err
 		DryRun: b.dryRun, Logger: b.log, Announce: b.announcing(), Observe: controller.Observe{Planned: b.metrics.Planned, Read: b.metrics.Read, OfGroup: b.metrics.OfGroup},
 	})
 	return b, err
-}
-
-// announcing returns what makes a notice known at a Service.
-func (b *parts) announcing() func(assign.Key, explain.Notice) {
-	if b.events.announcer == nil {
-		return nil
-	}
-	subjects := &subjects{announcer: b.events.announcer, known: make(map[assign.Key]*event.Subject)}
-	return func(key assign.Key, notice explain.Notice) { subjects.of(key).Announce(notice) }
 }
 
 // namespaceLabels reads the labels of all namespaces.
@@ -285,13 +263,6 @@ func firstLabels(all map[string]string) map[string]string {
 		kept[name] = all[name]
 	}
 	return kept
-}
-
-// warn logs which variables have no effect.
-func (b *parts) warn() {
-	for _, warning := range b.config.Warnings() {
-		b.log.Warn("environment variable without effect", "variable", warning.Variable, "message", warning.Rule, "remedy", warning.Remedy)
-	}
 }
 
 // beside does something, and runs others until that ends.

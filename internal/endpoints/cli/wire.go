@@ -12,6 +12,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents/environment"
+	event "github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/events"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/filter"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
@@ -29,8 +30,9 @@ type parts struct {
 	log     *slog.Logger
 	leader  leadership
 	metrics *metrics.Metrics
-	events  *events
-	server  *controller.Server
+	// events are nil where none are delivered.
+	events *event.Announcer
+	server *controller.Server
 	// expiry is when the credential of the local cluster expires, nil where it has none.
 	expiry func() kube.Expiry
 	// carriers are nil for variables, and for a command that reads once.
