@@ -94,7 +94,9 @@ func (p Program) diff(ctx context.Context, c settings.Config, s scope, out comma
 	for _, j := range e.wrong() { // what a run would say that the differences do not
 		fmt.Fprintln(p.Stderr, e.text(j))
 	}
-	p.sayEmpty(c)
+	if c.Store.Kind == settings.StoreMemory {
+		fmt.Fprintln(p.Stderr, "STORE_KIND=memory has no slices to compare with: shown are the slices that a daemon would make in an empty cluster. To compare with those of a cluster, set STORE_KIND=client-go.")
+	}
 	all, err := differences(a)
 	if err != nil {
 		return err
@@ -122,13 +124,6 @@ func (s scope) of(a controller.Assessment) controller.Assessment {
 	a.Plan.Refusals = slices.DeleteFunc(slices.Clone(a.Plan.Refusals), func(r assign.Refusal) bool { return !s.has(r.Key) })
 	a.Plan.Lost = slices.DeleteFunc(slices.Clone(a.Plan.Lost), func(l assign.PublishedSlice) bool { return !s.has(l.Key) })
 	return a
-}
-
-// sayEmpty says that a store has nothing to compare with.
-func (p Program) sayEmpty(c settings.Config) {
-	if c.Store.Kind == settings.StoreMemory {
-		fmt.Fprintln(p.Stderr, "STORE_KIND=memory has no slices to compare with: shown are the slices that a daemon would make in an empty cluster. To compare with those of a cluster, set STORE_KIND=client-go.")
-	}
 }
 
 // differences describes the writes of an assessment.

@@ -14,11 +14,9 @@ import (
 )
 
 // severity lists the outcomes of targets, the worst first.
-func severity() []Outcome {
-	return []Outcome{
-		StoreFailed, Conflict, SourceFailed, ServiceProblem, FailingOpen, ChecksSilent, OnlyLeavingPass, InventoryRejected, ServicesKept,
-		NoEndpointReady, NoEligibleNode, NoNode, NotGranted, DocumentInvalid, Written, WouldWrite, Unchanged,
-	}
+var severity = []Outcome{
+	StoreFailed, Conflict, SourceFailed, ServiceProblem, FailingOpen, ChecksSilent, OnlyLeavingPass, InventoryRejected, ServicesKept,
+	NoEndpointReady, NoEligibleNode, NoNode, NotGranted, DocumentInvalid, Written, WouldWrite, Unchanged,
 }
 
 // ending is what one look, or one run, came to for one subject.
@@ -100,12 +98,8 @@ func (e *endings) add(key assign.Key, pool string, outcome Outcome, message stri
 
 // sort puts the worst first, then by namespace and name.
 func (e *endings) sort() {
-	rank := make(map[Outcome]int)
-	for i, o := range severity() {
-		rank[o] = i
-	}
 	slices.SortStableFunc(e.all, func(a, b ending) int {
-		return cmp.Or(cmp.Compare(rank[a.Outcome], rank[b.Outcome]), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Service, b.Service))
+		return cmp.Or(cmp.Compare(slices.Index(severity, a.Outcome), slices.Index(severity, b.Outcome)), a.Compare(b.Key))
 	})
 }
 
@@ -160,7 +154,7 @@ func (e *endings) total() string {
 	}
 	text := fmt.Sprintf("%d of %s as they should be", e.targets-len(wrong), plural(e.targets, "Service"))
 	var reasons []string
-	for _, o := range severity() {
+	for _, o := range severity {
 		if counts[o] > 0 {
 			reasons = append(reasons, fmt.Sprintf("%s=%d", o, counts[o]))
 		}

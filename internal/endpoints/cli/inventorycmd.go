@@ -46,11 +46,7 @@ func (p Program) inventoryCommand() *cobra.Command {
 			}
 			ctx, cancel := within(cmd.Context(), timeout)
 			defer cancel()
-			l, err := p.listNodes(ctx, c, pool)
-			if err != nil {
-				return ended(ctx, err)
-			}
-			return p.printInventory(l)
+			return ended(ctx, p.inventory(ctx, c, pool))
 		},
 	}
 	cmd.Flags().StringVar(&pool, "pool", "", "the EndpointPool whose source is read, with DOCUMENTS_DIR")
@@ -58,26 +54,19 @@ func (p Program) inventoryCommand() *cobra.Command {
 	return cmd
 }
 
-// nodeList is what a source lists, and how it is filtered and told.
-type nodeList struct {
-	nodes []inventory.Node
-	rules filter.Rules
-	names naming.Names
-}
-
-// listNodes reads the source of the variables or, with documents, of one pool, as the
-// daemon would.
-func (p Program) listNodes(ctx context.Context, c settings.Config, name string) (nodeList, error) {
+// inventory reads the source of the variables or, with documents, of one pool, as the
+// daemon would, and prints what it lists.
+func (p Program) inventory(ctx context.Context, c settings.Config, name string) error {
 	if name != "" && !c.Documents.Used() {
-		return nodeList{}, commandline.Exit(ExitUsage, errors.New("--pool names a pool of DOCUMENTS_DIR, which is not set: this configuration has one source, so leave --pool out"))
+		return commandline.Exit(ExitUsage, errors.New("--pool names a pool of DOCUMENTS_DIR, which is not set: this configuration has one source, so leave --pool out"))
 	}
 	r, err := p.reach(ctx, c)
 	if err != nil {
-		return nodeList{}, err
+		return err
 	}
 	pool, err := choosePool(r.set, name)
 	if err != nil {
-		return nodeList{}, commandline.Exit(ExitUsage, err)
+		return commandline.Exit(ExitUsage, err)
 	}
 	var names naming.Names
 	about := ""
@@ -86,15 +75,15 @@ func (p Program) listNodes(ctx context.Context, c settings.Config, name string) 
 	}
 	source, err := r.source(pool)
 	if err != nil {
-		return nodeList{}, commandline.Exit(ExitUsage, errors.New(about+names.Of(err.Error())))
+		return commandline.Exit(ExitUsage, errors.New(about+names.Of(err.Error())))
 	}
 	bound, cancel := context.WithTimeout(ctx, c.Source.Timeout)
 	defer cancel()
 	nodes, err := source.Read(bound)
 	if err != nil {
-		err = fmt.Errorf("%s%w", about, &controller.SourceError{Err: err})
+		return fmt.Errorf("%s%w", about, &controller.SourceError{Err: err})
 	}
-	return nodeList{nodes, source.Rules, names}, err
+	return p.printInventory(nodes, source.Rules, names)
 }
 
 // choosePool returns the pool of that name, or the only one where there is no name.
@@ -119,21 +108,21 @@ func choosePool(set documents.Set, name string) (*v1alpha1.EndpointPool, error) 
 
 // printInventory prints the eligible ones of the nodes, and says of the others why
 // they are not.
-func (p Program) printInventory(l nodeList) error {
-	filtered := filter.Apply(l.nodes, l.rules)
-	text, err := inventory.Encode(eligible(l.nodes, filtered.Candidates))
+func (p Program) printInventory(nodes []inventory.Node, rules filter.Rules, names naming.Names) error {
+	filtered := filter.Apply(nodes, rules)
+	text, err := inventory.Encode(eligible(nodes, filtered.Candidates))
 	if err != nil {
 		return err
 	}
 	if _, err := p.Stdout.Write(text); err != nil {
 		return err
 	}
-	left := l.names.Of(leftOutOf(filtered.Decisions, len(l.nodes)))
+	left := names.Of(leftOutOf(filtered.Decisions, len(nodes)))
 	switch {
-	case len(l.nodes) == 0:
+	case len(nodes) == 0:
 		return commandline.Exit(ExitDifferent, errors.New("the source lists no node; check what the source reads"))
 	case len(filtered.Candidates) == 0:
-		return commandline.Exit(ExitDifferent, errors.New(sentences("No node is eligible.", left, l.names.Of(remedyOf(filtered.Decisions)))))
+		return commandline.Exit(ExitDifferent, errors.New(sentences("No node is eligible.", left, names.Of(remedyOf(filtered.Decisions)))))
 	case left != "":
 		fmt.Fprintln(p.Stderr, left)
 	}
