@@ -108,9 +108,7 @@ func (l *loader) load(v variable) {
 			return
 		}
 	} else if value = v.tags.Get("default"); value == "" {
-		if v.tags.Get("required") == "true" && !l.byDocuments() {
-			l.mistake(v.name, "is required and not set", "set it, for example to "+v.tags.Get("example"))
-		}
+		l.refuse(v.tags.Get("required") == "true" && !l.byDocuments(), v.name, "is required and not set", "set it, for example to "+v.tags.Get("example"))
 		return
 	}
 	for _, p := range problems(decode(v.target(), value, v.tags)) {
@@ -169,8 +167,13 @@ func (l *loader) sound(names ...string) bool {
 
 // needs demands another variable where one is used.
 func (l *loader) needs(other, name string, used bool) {
-	if used && !l.set(other) {
-		l.mistake(name, "has no effect without "+other, "set "+other)
+	l.refuse(used && !l.set(other), name, "has no effect without "+other, "set "+other)
+}
+
+// refuse notes a mistake where something is wrong.
+func (l *loader) refuse(wrong bool, name, rule, remedy string) {
+	if wrong {
+		l.mistake(name, rule, remedy)
 	}
 }
 

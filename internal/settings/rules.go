@@ -81,9 +81,7 @@ func (l *loader) checkSource() {
 		chosen = "is required with SOURCE_KIND=" + string(kind) + " (the default) and not set"
 	}
 	for _, v := range l.variables {
-		if v.tags.Get("source") == string(kind) && !l.set(v.name) {
-			l.mistake(v.name, chosen, "set it, for example to "+v.tags.Get("example"))
-		}
+		l.refuse(v.tags.Get("source") == string(kind) && !l.set(v.name), v.name, chosen, "set it, for example to "+v.tags.Get("example"))
 	}
 	if kind == SourceIONOS {
 		l.checkIONOS(chosen)
@@ -104,9 +102,7 @@ func (l *loader) checkIONOS(chosen string) {
 			l.mistake("IONOS_PASSWORD", "is required with IONOS_USERNAME and not set", "set it or IONOS_PASSWORD_FILE, or set IONOS_TOKEN instead of both")
 		}
 	}
-	if !l.set("IONOS_CLUSTER_ID") && !l.set("SECURED_KUBECONFIG") {
-		l.mistake("IONOS_CLUSTER_ID", chosen, "set it to the UUID of the managed cluster, or set SECURED_KUBECONFIG")
-	}
+	l.refuse(!l.set("IONOS_CLUSTER_ID") && !l.set("SECURED_KUBECONFIG"), "IONOS_CLUSTER_ID", chosen, "set it to the UUID of the managed cluster, or set SECURED_KUBECONFIG")
 	for _, m := range JudgeSelector(l.config.Secured.NodeSelector, l.config.Secured.Kubeconfig) {
 		l.mistake(m.Variable, m.Rule, m.Remedy)
 	}
@@ -195,13 +191,9 @@ func (l *loader) checkHealth() {
 		case "http":
 			// A path without the mode looks as if HTTP were checked, while dead workloads
 			// behind an open port stay published.
-			if !l.set("HEALTH_CHECK_MODE") && l.asks(v) {
-				l.mistake(v.name, "has no effect, because HEALTH_CHECK_MODE is tcp by default", "set HEALTH_CHECK_MODE to http or https")
-			}
+			l.refuse(!l.set("HEALTH_CHECK_MODE") && l.asks(v), v.name, "has no effect, because HEALTH_CHECK_MODE is tcp by default", "set HEALTH_CHECK_MODE to http or https")
 		case "https":
-			if health.Mode != HealthHTTPS && l.asks(v) {
-				l.mistake(v.name, "has no effect with HEALTH_CHECK_MODE="+string(health.Mode), "set HEALTH_CHECK_MODE=https, or remove it")
-			}
+			l.refuse(health.Mode != HealthHTTPS && l.asks(v), v.name, "has no effect with HEALTH_CHECK_MODE="+string(health.Mode), "set HEALTH_CHECK_MODE=https, or remove it")
 		}
 	}
 	if health.Mode != HealthHTTPS {
@@ -224,7 +216,6 @@ func (l *loader) asks(v variable) bool {
 
 // checkLeader demands a cluster that can hold the lease and the slices.
 func (l *loader) checkLeader() {
-	if l.config.Leader.Election && l.sound("LEADER_ELECTION", "STORE_KIND") && l.config.Store.Kind == StoreMemory {
-		l.mistake("LEADER_ELECTION", "needs a cluster, and STORE_KIND=memory writes to none", "set STORE_KIND to client-go or kubectl, or remove LEADER_ELECTION")
-	}
+	l.refuse(l.config.Leader.Election && l.sound("LEADER_ELECTION", "STORE_KIND") && l.config.Store.Kind == StoreMemory, "LEADER_ELECTION",
+		"needs a cluster, and STORE_KIND=memory writes to none", "set STORE_KIND to client-go or kubectl, or remove LEADER_ELECTION")
 }

@@ -193,9 +193,7 @@ func (l *loader) checkDocuments() {
 	l.checkBounds()
 	if !l.byDocuments() {
 		for _, name := range []string{"CREDENTIALS_DIR", "BOUNDS_LEAVING"} {
-			if l.set(name) {
-				l.mistake(name, "has no effect without DOCUMENTS_DIR or DOCUMENTS_API=true", "set one of them, or remove it")
-			}
+			l.refuse(l.set(name), name, "has no effect without DOCUMENTS_DIR or DOCUMENTS_API=true", "set one of them, or remove it")
 		}
 		return
 	}
@@ -209,17 +207,14 @@ func (l *loader) checkDocuments() {
 			continue
 		}
 		for _, name := range []string{v.name, v.name + fileSuffix} {
-			if l.set(name) && (!l.sound(name) || render(v) != v.tags.Get("default")) {
-				l.mistake(name, "and "+carrier+" are both set", "remove one of them: with "+carrier+" this is "+field+" of a document")
-			}
+			l.refuse(l.set(name) && (!l.sound(name) || render(v) != v.tags.Get("default")), name,
+				"and "+carrier+" are both set", "remove one of them: with "+carrier+" this is "+field+" of a document")
 		}
 	}
-	if l.config.Documents.API && l.sound("DOCUMENTS_API", "STORE_KIND") && l.config.Store.Kind == StoreKubectl {
-		l.mistake("DOCUMENTS_API", "contradicts STORE_KIND=kubectl, which fills one Service and watches nothing", "set STORE_KIND=client-go, or put the documents into DOCUMENTS_DIR")
-	}
-	if l.config.Leader.Election && !l.set("LEADER_ELECTION_NAMESPACE") {
-		l.mistake("LEADER_ELECTION_NAMESPACE", "is required with LEADER_ELECTION=true and "+carrier+", and not set", "set it to the namespace of this installation")
-	}
+	l.refuse(l.config.Documents.API && l.sound("DOCUMENTS_API", "STORE_KIND") && l.config.Store.Kind == StoreKubectl, "DOCUMENTS_API",
+		"contradicts STORE_KIND=kubectl, which fills one Service and watches nothing", "set STORE_KIND=client-go, or put the documents into DOCUMENTS_DIR")
+	l.refuse(l.config.Leader.Election && !l.set("LEADER_ELECTION_NAMESPACE"), "LEADER_ELECTION_NAMESPACE",
+		"is required with LEADER_ELECTION=true and "+carrier+", and not set", "set it to the namespace of this installation")
 }
 
 // checkBounds demands bounds where the API server carries documents: whoever may write

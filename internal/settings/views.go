@@ -92,12 +92,8 @@ func (l *loader) checkViews(v *Views) {
 	if !l.sound(address) || s.Address.Addr().IsLoopback() {
 		return
 	}
-	if s.Certificate == "" {
-		l.mistake(address, "can be reached by others, who could read and change what is sent", "set "+cert+" and "+key+", or write 127.0.0.1:8082")
-	}
-	if s.Identities == "" {
-		l.mistake(address, "can be reached by others, and no list says what they may see", "set "+list+", or write 127.0.0.1:8082")
-	}
+	l.refuse(s.Certificate == "", address, "can be reached by others, who could read and change what is sent", "set "+cert+" and "+key+", or write 127.0.0.1:8082")
+	l.refuse(s.Identities == "", address, "can be reached by others, and no list says what they may see", "set "+list+", or write 127.0.0.1:8082")
 }
 
 // Warnings returns the variables that look like ours and are not.
@@ -137,15 +133,11 @@ func (l *loader) checkXDS(v *Views) {
 	if !v.XDS.On() || !l.sound(address) {
 		return
 	}
-	if v.XDS.Address.Port() != 0 && (v.XDS.Address == v.Stream.Address || v.XDS.Address == v.Stream.MetricsAddress) {
-		l.mistake(address, "is the address of another listener", "choose another port")
-	}
-	if v.Stream.Certificate == "" && !v.XDS.Address.Addr().IsLoopback() {
-		l.mistake(address, "can be reached by others, who could read and change what is sent", "set "+cert+" and VIEWS_TLS_KEY_FILE, or write 127.0.0.1:18000")
-	}
-	if v.Stream.Certificate != "" && v.Stream.ClientCA == "" {
-		l.mistake(address, "needs an authority of client certificates: a certificate says which client asks", "set "+ca+" and "+list)
-	}
+	taken := v.XDS.Address == v.Stream.Address || v.XDS.Address == v.Stream.MetricsAddress
+	l.refuse(taken && v.XDS.Address.Port() != 0, address, "is the address of another listener", "choose another port")
+	l.refuse(v.Stream.Certificate == "" && !v.XDS.Address.Addr().IsLoopback(), address,
+		"can be reached by others, who could read and change what is sent", "set "+cert+" and VIEWS_TLS_KEY_FILE, or write 127.0.0.1:18000")
+	l.refuse(v.Stream.Certificate != "" && v.Stream.ClientCA == "", address, "needs an authority of client certificates: a certificate says which client asks", "set "+ca+" and "+list)
 }
 
 // ViewsFleet is how `endpoint-views fleet` makes fleets of Envoys.
