@@ -36,10 +36,10 @@ func (s Settings) MarshalJSON() ([]byte, error) {
 
 // Describe returns the effective values with their origins. Secrets are masked;
 // the twin that names a secret's file follows it.
-func (c Config) Describe() Settings { return describe(c.variables(), c.origins) }
+func (c Config) Describe() Settings { return describe(variablesOf(&c), c.origins) }
 
 // Describe is that of endpoint-views.
-func (v Views) Describe() Settings { return describe(variablesOf(v.sections()...), v.origins) }
+func (v Views) Describe() Settings { return describe(variablesOf(&v), v.origins) }
 
 // describe returns the values of variables, which come from the origins.
 func describe(variables []variable, origins map[string]Origin) Settings {

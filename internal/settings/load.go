@@ -27,7 +27,7 @@ const (
 // wrong with the pool and the target of a configuration whose values have their form.
 func Load(environ []string, rules func(Config) []Mistake) (Config, error) {
 	c := new(Config)
-	l := newLoader(environ, c, c.variables())
+	l := newLoader(environ, c, variablesOf(c))
 	l.derive()
 	l.check()
 	c.origins, c.warnings = l.origins, l.warnings

@@ -2,7 +2,8 @@ package settings
 
 import "slices"
 
-// Config is the whole configuration. Load is the only way to get a valid one.
+// Config is the whole configuration. Load is the only way to get a valid one. Loading,
+// showing and documenting follow the order of its parts.
 type Config struct {
 	Source    Source
 	Documents Documents
@@ -30,12 +31,3 @@ type Config struct {
 // Warnings returns the variables that look like ours and are not, but may well
 // be another program's, in alphabetical order.
 func (c Config) Warnings() []Mistake { return slices.Clone(c.warnings) }
-
-// sections lists the parts of the configuration in the order of the reference.
-// Loading, showing and documenting all follow this one list.
-func (c *Config) sections() []any {
-	return []any{
-		&c.Source, &c.Documents, &c.Static, &c.File, &c.Command, &c.Secured, &c.IONOS, &c.Target,
-		&c.Health, &c.Guard, &c.Store, &c.Leader, &c.Listen, &c.Log, &c.Run,
-	}
-}

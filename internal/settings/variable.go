@@ -28,14 +28,11 @@ func (v variable) secret() (*Secret, bool) {
 // the secret.
 const fileSuffix = "_FILE"
 
-// variables lists all variables of the configuration, in the order of the
-// reference.
-func (c *Config) variables() []variable { return variablesOf(c.sections()...) }
-
-// variablesOf lists the variables of sections in the order of their fields. Of envconfig this
+// variablesOf lists the variables of a configuration, or of a part of one, in the order of its
+// fields, which is that of the reference. Of envconfig this
 // takes the walk over fields alone: its Process reads the process' own environment, stops at the
 // first mistake, prints raw values and lets a blank value override a default.
-func variablesOf(sections ...any) []variable {
+func variablesOf(config any) []variable {
 	var all []variable
 	collect := func(name string, tags reflect.StructTag, field reflect.Value) string {
 		all = append(all, variable{name, tags, field})
@@ -43,10 +40,8 @@ func variablesOf(sections ...any) []variable {
 	}
 	visit := template.Must(template.New("").Funcs(template.FuncMap{"collect": collect}).
 		Parse(`{{range .}}{{collect .Alt .Tags .Field}}{{end}}`))
-	for _, section := range sections {
-		if err := envconfig.Usaget("", section, io.Discard, visit); err != nil {
-			panic("settings: " + err.Error()) // only a section that is no pointer to a struct leads here
-		}
+	if err := envconfig.Usaget("", config, io.Discard, visit); err != nil {
+		panic("settings: " + err.Error()) // only what is no pointer to a struct leads here
 	}
 	return all
 }

@@ -62,15 +62,10 @@ func annotation(value string) error {
 	return demand(len(content.IsLabelKey(value)) == 0, "is no name of an annotation", "write for example "+OwnAnnotation)
 }
 
-// sections lists the parts in the order of the reference.
-func (v *Views) sections() []any {
-	return []any{&v.Cluster, &v.Stream, &v.XDS, &v.Fleet, &v.Log}
-}
-
 // LoadViews is Load for endpoint-views.
 func LoadViews(environ []string) (Views, error) {
 	var v Views
-	l := newLoader(environ, &Config{}, variablesOf(v.sections()...))
+	l := newLoader(environ, &Config{}, variablesOf(&v))
 	l.checkViews(&v)
 	l.checkXDS(&v)
 	l.checkFleet(&v)

@@ -24,7 +24,8 @@ import (
 // checkCommand is the preflight.
 func (p Program) checkCommand() *cobra.Command {
 	var timeout time.Duration
-	var form reportForm
+	var out commandline.Format
+	var short bool
 	var o preflight.Options
 	cmd := &cobra.Command{
 		Use:   "check",
@@ -44,7 +45,7 @@ func (p Program) checkCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := environment.Load(p.Environ)
 			if err != nil {
-				return p.printReport(form, preflight.NewReport(preflight.Invalid(err)))
+				return p.printReport(out, short, preflight.NewReport(preflight.Invalid(err)))
 			}
 			if err := (&scope{namespace: o.Namespace, service: o.Service}).check(c); err != nil {
 				return err
@@ -55,33 +56,27 @@ func (p Program) checkCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := p.printReport(form, report); !errors.Is(context.Cause(ctx), errTimeout) {
+			if err := p.printReport(out, short, report); !errors.Is(context.Cause(ctx), errTimeout) {
 				return err
 			}
 			return errTimeout
 		},
 	}
 	timeoutFlag(cmd, &timeout)
-	commandline.OutputFlag(cmd, &form.out)
+	commandline.OutputFlag(cmd, &out)
 	onlyFlag(cmd, &o.Only)
 	cmd.Flags().StringVarP(&o.Namespace, "namespace", "n", "", "look only at the Services of this namespace, and at the pools that they may use")
 	cmd.Flags().StringVar(&o.Service, "service", "", "look only at the Service of this name")
-	cmd.Flags().BoolVar(&form.short, "short", false, "print only warnings and failures")
+	cmd.Flags().BoolVar(&short, "short", false, "print only warnings and failures")
 	return cmd
 }
 
-// reportForm is the form in which a report is printed.
-type reportForm struct {
-	out   commandline.Format
-	short bool
-}
-
 // printReport prints the report and makes the exit status of it.
-func (p Program) printReport(form reportForm, report preflight.Report) error {
-	if form.short {
+func (p Program) printReport(out commandline.Format, short bool, report preflight.Report) error {
+	if short {
 		report = report.Short()
 	}
-	if err := form.out.Print(p.Stdout, report, report.Text(p.colour())); err != nil {
+	if err := out.Print(p.Stdout, report, report.Text(p.colour())); err != nil {
 		return err
 	}
 	switch {
