@@ -54,6 +54,17 @@ func TestAnAnswerOfAnotherProgramIsRejected(t *testing.T) {
 	}
 }
 
+// What answers at ADMIN_ADDRESS may be any program.
+func TestContract189AnErrorHasNoCharacterThatATerminalHides(t *testing.T) {
+	t.Parallel()
+	environ := answering(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no\x1b[2J web\u202e\nat all", http.StatusNotFound) })
+	environ = slices.DeleteFunc(environ, func(s string) bool { return !strings.HasPrefix(s, "ADMIN_ADDRESS=") })
+	code, stdout, stderr := run(t, append(environ, "DOCUMENTS_DIR="+t.TempDir()), "status", "-n", "default", "web")
+	if code != 1 || stdout != "" || stderr != "Error: no\ufffd[2J web\ufffd\nat all\n" {
+		t.Errorf("got status %d, %q and %q", code, stdout, stderr)
+	}
+}
+
 func TestWithoutADaemonTheCommandsLookThemselvesAndSaySo(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.77.0.1:0") // other tests get its port on 127.0.0.1

@@ -92,7 +92,7 @@ func (p Program) diff(ctx context.Context, c settings.Config, s scope, out comma
 		return commandline.Exit(ExitUsage, errNoScope("diff", ""))
 	}
 	for _, j := range e.wrong() { // what a run would say that the differences do not
-		fmt.Fprintln(p.Stderr, e.text(j))
+		fmt.Fprintln(p.Stderr, plain(e.text(j)))
 	}
 	if c.Store.Kind == settings.StoreMemory {
 		fmt.Fprintln(p.Stderr, "STORE_KIND=memory has no slices to compare with: shown are the slices that a daemon would make in an empty cluster. To compare with those of a cluster, set STORE_KIND=client-go.")

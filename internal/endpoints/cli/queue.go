@@ -76,7 +76,7 @@ func (q *queue) end() {
 // complain tells the last error, without waiting for ever.
 func complain(out io.Writer, err error) {
 	q := newQueue(out)
-	fmt.Fprintln(q, "Error:", err)
+	fmt.Fprintln(q, "Error:", printable(err.Error(), "\n\t"))
 	q.end()
 }
 
