@@ -57,7 +57,9 @@ func TestAnAnswerOfAnotherProgramIsRejected(t *testing.T) {
 // What answers at ADMIN_ADDRESS may be any program.
 func TestContract189AnErrorHasNoCharacterThatATerminalHides(t *testing.T) {
 	t.Parallel()
-	environ := answering(t, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no\x1b[2J web\u202e\nat all", http.StatusNotFound) })
+	environ := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no\x1b[2J web\u202e\nat all", http.StatusNotFound)
+	})
 	environ = slices.DeleteFunc(environ, func(s string) bool { return !strings.HasPrefix(s, "ADMIN_ADDRESS=") })
 	code, stdout, stderr := run(t, append(environ, "DOCUMENTS_DIR="+t.TempDir()), "status", "-n", "default", "web")
 	if code != 1 || stdout != "" || stderr != "Error: no\ufffd[2J web\ufffd\nat all\n" {

@@ -103,6 +103,19 @@ func TestCheckReportsEachMistakeOfTheDocuments(t *testing.T) {
 	}
 }
 
+// Names of files and fields are as others wrote them.
+func TestContract189AWarningHasNoCharacterThatATerminalHides(t *testing.T) {
+	t.Parallel()
+	environ := mounted(t, strings.Replace(poolAndBinding, "spec:", "spec:\n  \"x\\e[2J\\u202e\": 1", 1))
+	if err := os.WriteFile(filepath.Join(strings.TrimPrefix(environ[0], "DOCUMENTS_DIR="), "\u202ea\n.yaml"), []byte(strings.NewReplacer("blue", "green", "web", "other").Replace(poolAndBinding)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	code, stdout, stderr := run(t, environ, "config", "show", "-o", "documents")
+	if code != 0 || strings.ContainsAny(stdout+stderr, "\x1b\u202e") || !strings.Contains(stderr, "spec.x\ufffd[2J\ufffd: is not a field") || !strings.Contains(stdout, "# \ufffda\ufffd.yaml:") {
+		t.Errorf("got status %d, %s and %q", code, stdout, stderr)
+	}
+}
+
 func TestACommandForManyServicesHasToBeToldWhich(t *testing.T) {
 	t.Parallel()
 	environ := mounted(t, poolAndBinding)

@@ -100,7 +100,7 @@ func (p Program) showDocuments(ctx context.Context, c settings.Config) error {
 	}
 	for _, d := range documents.Decode("the output", []byte(text)) {
 		for _, m := range d.Mistakes { // variables allow a little more than documents
-			fmt.Fprintln(p.Stderr, "warning:", m.Error())
+			p.warn(m)
 		}
 	}
 	_, err = fmt.Fprint(p.Stdout, text)
@@ -121,7 +121,7 @@ func (p Program) warnOfMove(c settings.Config, set documents.Set) {
 				documents.KeepFile+", or put a token or a client certificate into the kubeconfig"), true
 		}
 		if stays {
-			fmt.Fprintln(p.Stderr, "warning:", m.Error())
+			p.warn(m)
 		}
 	}
 }
@@ -140,10 +140,13 @@ func runsProgram(c settings.Config, pool *v1alpha1.EndpointPool) bool {
 	return errors.Is(err, kube.ErrProgram)
 }
 
+// warn says on standard error what is wrong and ends nothing.
+func (p Program) warn(err error) { fmt.Fprintln(p.Stderr, "warning:", plain(err.Error())) }
+
 // printDocuments prints what is in effect, and on standard error what is not.
 func (p Program) printDocuments(set documents.Set) error {
 	for _, m := range set.Mistakes {
-		fmt.Fprintln(p.Stderr, "warning:", m.Error())
+		p.warn(m)
 	}
 	between := ""
 	for _, e := range set.Entries {
@@ -158,7 +161,7 @@ func (p Program) printDocuments(set documents.Set) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", e.Key, err)
 		}
-		if _, err := fmt.Fprintf(p.Stdout, "%s# %s:%d\n%s", between, e.File, e.Line, text); err != nil {
+		if _, err := fmt.Fprintf(p.Stdout, "%s# %s:%d\n%s", between, plain(e.File), e.Line, text); err != nil {
 			return err
 		}
 		between = "---\n"

@@ -124,7 +124,7 @@ func (p Program) printInventory(nodes []inventory.Node, rules filter.Rules, name
 	case len(filtered.Candidates) == 0:
 		return commandline.Exit(ExitDifferent, errors.New(sentences("No node is eligible.", left, names.Of(remedyOf(filtered.Decisions)))))
 	case left != "":
-		fmt.Fprintln(p.Stderr, left)
+		fmt.Fprintln(p.Stderr, plain(left))
 	}
 	return nil
 }
