@@ -181,31 +181,25 @@ func accessIn(c settings.Config, pool *v1alpha1.EndpointPool) access {
 
 // lackingCredentials says which file of its credentials a source cannot do without.
 func lackingCredentials(c settings.Config, pool *v1alpha1.EndpointPool, a access) error {
-	lacking := lacks(&pool.Spec.Source, a)
+	lacking, source := "", &pool.Spec.Source
+	switch {
+	case !c.Documents.Used():
+	case source.Kubernetes != nil && a.kubeconfig == "":
+		lacking = "kubeconfig"
+	case source.IONOS == nil:
+	case !a.token.IsSet() && (a.username == "" || !a.password.IsSet()):
+		lacking = "token, nor username and password"
+	case source.IONOS.ClusterID == "" && a.kubeconfig == "":
+		lacking = "kubeconfig, and spec.source.ionos.clusterID is not set"
+	}
 	name, dir := pool.Spec.Credentials, c.Documents.CredentialsDir
 	switch {
-	case lacking == "", !c.Documents.Used():
+	case lacking == "":
 		return nil
 	case dir == "":
 		return &controller.MissingCredentials{Message: fmt.Sprintf("CREDENTIALS_DIR is not set, so spec.credentials=%s names no folder; set it to the folder that holds the folder %s", name, name)}
 	}
 	return &controller.MissingCredentials{Message: fmt.Sprintf("the folder %s has no file %s; put it there, or correct spec.credentials=%s", filepath.Join(dir, name), lacking, name)}
-}
-
-// lacks names the file that a source cannot do without and that its credentials do not
-// have; it is empty where there is none.
-func lacks(source *v1alpha1.PoolSource, a access) string {
-	switch {
-	case source.Kubernetes != nil && a.kubeconfig == "":
-		return "kubeconfig"
-	case source.IONOS == nil:
-		return ""
-	case !a.token.IsSet() && (a.username == "" || !a.password.IsSet()):
-		return "token, nor username and password"
-	case source.IONOS.ClusterID == "" && a.kubeconfig == "":
-		return "kubeconfig, and spec.source.ionos.clusterID is not set"
-	}
-	return ""
 }
 
 // origin is a source, and what goes with it.
