@@ -32,7 +32,7 @@ func Load(environ []string, rules func(Config) []Mistake) (Config, error) {
 	l.check()
 	c.origins, c.warnings = l.origins, l.warnings
 	if !l.byDocuments() {
-		found := slices.DeleteFunc(rules(*c), func(m Mistake) bool { return l.broken[m.Variable] })
+		found := slices.DeleteFunc(rules(*c), func(m Mistake) bool { return !l.sound(m.Variable) })
 		for _, m := range found {
 			l.mistake(m.Variable, m.Rule, m.Remedy)
 		}
@@ -51,14 +51,10 @@ type loader struct {
 	config    *Config
 	variables []variable
 	// place is the position of every known name in the reference, from 1.
-	place    map[string]int
-	origins  map[string]Origin
-	secrets  map[string]bool
-	mistakes Mistakes
-	warnings Mistakes
-	// broken names the variables that have a mistake. Rules that combine
-	// variables leave them alone, so that one slip makes one mistake.
-	broken map[string]bool
+	place              map[string]int
+	origins            map[string]Origin
+	secrets            map[string]bool
+	mistakes, warnings Mistakes
 }
 
 // newLoader loads each variable by itself.
@@ -71,7 +67,6 @@ func newLoader(environ []string, config *Config, variables []variable) *loader {
 		place:     map[string]int{},
 		origins:   map[string]Origin{},
 		secrets:   map[string]bool{},
-		broken:    map[string]bool{},
 	}
 	for _, entry := range slices.Backward(environ) {
 		name, value, _ := strings.Cut(entry, "=")
@@ -160,9 +155,10 @@ func (l *loader) set(name string) bool {
 	return ok
 }
 
-// sound reports whether none of the variables has a mistake.
+// sound reports whether none of the variables has a mistake. Rules that combine variables
+// leave those that have one alone, so that one slip makes one mistake.
 func (l *loader) sound(names ...string) bool {
-	return !slices.ContainsFunc(names, func(name string) bool { return l.broken[name] })
+	return !slices.ContainsFunc(l.mistakes, func(m Mistake) bool { return slices.Contains(names, m.Variable) })
 }
 
 // needs demands another variable where one is used.
@@ -188,7 +184,6 @@ func (l *loader) add(name string, p Problem) {
 	if l.secrets[name] || p.hide {
 		value = ""
 	}
-	l.broken[name] = true
 	mistake := Mistake{Variable: name, Value: value, Rule: p.Rule, Remedy: p.Remedy}
 	if !slices.Contains(l.mistakes, mistake) {
 		l.mistakes = append(l.mistakes, mistake)

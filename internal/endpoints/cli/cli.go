@@ -70,6 +70,19 @@ func (p Program) load() (settings.Config, error) {
 	return c, nil
 }
 
+// configured is a command that needs the configuration, bounded by --timeout.
+func (p Program) configured(timeout *time.Duration, do func(context.Context, settings.Config) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, _ []string) error {
+		c, err := p.load()
+		if err != nil {
+			return err
+		}
+		ctx, cancel := within(cmd.Context(), *timeout)
+		defer cancel()
+		return do(ctx, c)
+	}
+}
+
 // within bounds a command by --timeout; 0 means no bound.
 func within(ctx context.Context, timeout time.Duration) (context.Context, context.CancelFunc) {
 	if timeout <= 0 {

@@ -37,18 +37,12 @@ func (p Program) diffCommand() *cobra.Command {
 			"  ionos-endpointslice-controller diff -n shop web\n" +
 			"  ionos-endpointslice-controller diff -A",
 		Args: s.takes(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.load()
-			if err == nil {
-				err = s.check(c)
-			}
-			if err != nil {
+		RunE: p.configured(&timeout, func(ctx context.Context, c settings.Config) error {
+			if err := s.check(c); err != nil {
 				return err
 			}
-			ctx, cancel := within(cmd.Context(), timeout)
-			defer cancel()
 			return p.diff(ctx, c, s, out)
-		},
+		}),
 	}
 	scopeFlags(cmd, &s)
 	timeoutFlag(cmd, &timeout)

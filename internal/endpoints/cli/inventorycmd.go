@@ -39,15 +39,9 @@ func (p Program) inventoryCommand() *cobra.Command {
 		Example: "  ionos-endpointslice-controller inventory\n" +
 			"  ionos-endpointslice-controller inventory --pool blue",
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := p.load()
-			if err != nil {
-				return err
-			}
-			ctx, cancel := within(cmd.Context(), timeout)
-			defer cancel()
+		RunE: p.configured(&timeout, func(ctx context.Context, c settings.Config) error {
 			return ended(ctx, p.inventory(ctx, c, pool))
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&pool, "pool", "", "the EndpointPool whose source is read, with DOCUMENTS_DIR")
 	timeoutFlag(cmd, &timeout)

@@ -42,18 +42,13 @@ func (l *lookup) flags(cmd *cobra.Command) {
 	commandline.ChooseOutput(cmd, &l.out, commandline.Text, commandline.Wide, commandline.JSON, commandline.YAML)
 }
 
-// run shows what there is, within the time-out.
-func (l *lookup) run(ctx context.Context) error {
+// run shows what there is.
+func (l *lookup) run(ctx context.Context, c settings.Config) error {
+	l.config = c
 	l.scope.listed(l.out)
-	var err error
-	if l.config, err = l.load(); err == nil {
-		err = l.scope.check(l.config)
-	}
-	if err != nil {
+	if err := l.scope.check(c); err != nil {
 		return err
 	}
-	ctx, cancel := within(ctx, l.timeout)
-	defer cancel()
 	if l.wait {
 		return l.await(ctx)
 	}
@@ -295,7 +290,7 @@ func (p Program) statusCommand() *cobra.Command {
 			"  ionos-endpointslice-controller status -n shop web\n" +
 			"  ionos-endpointslice-controller status -A -o wide",
 		Args: l.scope.takes(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) },
+		RunE: p.configured(&l.timeout, l.run),
 	}
 	l.flags(cmd)
 	cmd.Flags().BoolVar(&l.wait, "wait", false, "wait until the exit status is 0")
@@ -326,7 +321,7 @@ func (p Program) explainCommand() *cobra.Command {
 		Args: l.scope.takes(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			l.subject = args[len(args)-1]
-			return l.run(cmd.Context())
+			return p.configured(&l.timeout, l.run)(cmd, nil)
 		},
 	}
 	l.flags(cmd)
