@@ -12,6 +12,8 @@ import (
 type claim struct {
 	address netip.Addr
 	node    *inventory.Node
+	// number is the place of the node in the inventory.
+	number int
 }
 
 // sorted sorts claims by address, and leaves each node once for an address. The claim that
@@ -26,7 +28,7 @@ func compareClaims(a, b claim) int {
 	if order := a.address.Compare(b.address); order != 0 {
 		return order
 	}
-	return cmp.Or(rank(a.node)-rank(b.node), a.node.Identity().Compare(b.node.Identity()), cmp.Compare(a.node.Zone, b.node.Zone))
+	return cmp.Or(rank(a.node)-rank(b.node), a.node.Identity().Compare(b.node.Identity()), cmp.Compare(a.node.Zone, b.node.Zone), a.number-b.number)
 }
 
 // rank puts nodes that stay before those that leave.

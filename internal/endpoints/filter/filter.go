@@ -36,7 +36,7 @@ func Apply(nodes []inventory.Node, rules Rules) Result {
 			})
 		}
 		for _, addr := range node.Addresses {
-			*claims = append(*claims, claim{addr, node})
+			*claims = append(*claims, claim{addr, node, i})
 		}
 	}
 	eligible, others = sorted(eligible), sorted(others)
