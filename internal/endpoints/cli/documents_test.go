@@ -158,7 +158,7 @@ func TestConfigShowPrintsDocumentsThatAreReadAgain(t *testing.T) {
 		t.Errorf("got status %d and %s", code, third)
 	}
 	// Variables allow a subnet that documents do not.
-	if code, _, stderr := run(t, base, "config", "show", "-o", "documents"); code != 0 || !strings.Contains(stderr, "contains loopback addresses") {
+	if code, _, stderr := run(t, base, "config", "show", "-o", "documents"); code != 0 || !strings.Contains(stderr, "contains a loopback address") {
 		t.Errorf("got status %d and %q", code, stderr)
 	}
 }
