@@ -18,6 +18,9 @@ const weighed = 8 * time.Second
 // may take it.
 func (p *process) checkLeaving(a netip.Addr, slice string, from, to inventory.State, fell bool) {
 	w := p.w
+	if to == inventory.StateDraining && p.found[a] == to && !p.wasMissing(a) {
+		return // it was ready in place of others, until one that stays rose (contract 15)
+	}
 	if len(p.reads) == 0 {
 		if from == inventory.StateReady || !fell {
 			w.breach(28, "%s went from %s to %s before the first read after a restart", a, from, to)

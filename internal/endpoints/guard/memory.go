@@ -129,6 +129,8 @@ type member struct {
 	// basis is what its state is based on. One that came from a slice is untried first;
 	// what is known of it only grows.
 	basis basis
+	// found is the state in which a slice had it at the start.
+	found inventory.State
 	// unlisted says that it came from a slice, and no inventory has listed it since.
 	unlisted bool
 	// longSilent says that it was silent for so long that it proves nothing any
@@ -183,6 +185,12 @@ func (m *member) serves() bool {
 	return m.State.Serves() || m.unconfirmed
 }
 
+// drained reports whether the member was draining before a restart, and no inventory has told
+// since what it stands for.
+func (m *member) drained() bool {
+	return m.standing == unread && m.found == inventory.StateDraining
+}
+
 // Recover makes the first memory from the members that the slices publish, so
 // that a restart changes nothing (contract 28). An address that stands in two
 // slices counts once, with the better state.
@@ -197,7 +205,7 @@ func Recover(members []inventory.Member, now time.Time, drains map[netip.Addr]ti
 		if m.State == inventory.Absent {
 			continue
 		}
-		recovered := &member{Member: m, since: now, everPassed: true, basis: untried, unlisted: true, unconfirmed: m.State == inventory.StateDown, forbidden: forbidden[m.Address]}
+		recovered := &member{Member: m, found: m.State, since: now, everPassed: true, basis: untried, unlisted: true, unconfirmed: m.State == inventory.StateDown, forbidden: forbidden[m.Address]}
 		if m.State == inventory.StateDraining {
 			recovered.leaveAt = drains[m.Address]
 		}

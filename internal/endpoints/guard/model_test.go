@@ -60,8 +60,8 @@ type record struct {
 	// of the slices only.
 	fresh, valued, rumour bool
 	// proved says that it has passed since the start, found that it was published at
-	// the start and has not been removed since.
-	proved, found bool
+	// the start and has not been removed since, leaves that it drained there.
+	proved, found, leaves bool
 	// missing and dead count rejected inventories in a row, old says that there
 	// were enough of them.
 	missing, dead int
@@ -147,7 +147,7 @@ func (r *record) known() bool   { return r.passes+r.fails > 0 }
 
 // there reports whether the address is there and staying.
 func (r *record) there() bool {
-	return r.place == staying || r.place == unread && r.state != inventory.StateDraining
+	return r.place == staying || r.place == unread && !r.leaves
 }
 
 // strange reports whether nothing is known since the address moved.
@@ -160,7 +160,7 @@ func served(s inventory.State) bool {
 // recoverFrom is contract 28.
 func (m *model) recoverFrom(members []inventory.Member) {
 	for _, member := range members {
-		m.records[member.Address] = &record{state: member.State, rumour: member.State == inventory.StateDown, found: true}
+		m.records[member.Address] = &record{state: member.State, rumour: member.State == inventory.StateDown, found: true, leaves: member.State == inventory.StateDraining}
 		m.restarted = true
 	}
 }

@@ -133,9 +133,9 @@ func (m *model) cell(r *record) inventory.State {
 	case !r.member():
 		return inventory.Absent
 
-	case r.place == unread && r.state == inventory.StateDraining && h == fails && m.confirmed():
+	case r.place == unread && r.leaves && h == fails && m.confirmed():
 		return inventory.Absent
-	case r.place == unread && r.state == inventory.StateDraining:
+	case r.place == unread && r.leaves:
 		return inventory.StateDraining
 
 	case r.there() && (h == pending || newborn):

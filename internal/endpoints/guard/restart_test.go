@@ -10,6 +10,30 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
+// TestContract15ADrainingEndpointThatIsReadyAfterARestartIsReplacedByOneThatRises: being published
+// ready does not make it one that stays.
+func TestContract15ADrainingEndpointThatIsReadyAfterARestartIsReplacedByOneThatRises(t *testing.T) {
+	l := restarted(t, "a=draining b=down")
+	l.pass("a")
+	l.want("a=ready b=down")
+	l.wantReason("a", inventory.ReadyDraining)
+	l.pass("a")
+	l.wantReason("a", inventory.ReadyDraining)
+	l.wait(time.Minute)
+	l.wantMode("Hold NothingPasses")
+	l.pass("b")
+	l.want("a=ready b=down")
+	l.pass("b")
+	l.want("a=draining b=ready")
+	l.wantMode("Publish")
+	l.wait(20 * time.Second)
+	l.read("b")
+	l.wait(9 * time.Second)
+	l.want("a=draining b=ready")
+	l.wait(21 * time.Second)
+	l.want("b=ready")
+}
+
 func TestContract28RestartChangesNothing(t *testing.T) {
 	const published = "a=ready b=draining c=down d=ready"
 	faults := map[string]func(l *lab){

@@ -100,10 +100,11 @@ func (r *row) isMember() bool { return r.was.State != inventory.Absent }
 func (r *row) listed() bool { return r.candidate.Address.IsValid() }
 
 // present reports whether the address counts as there and staying: listed, with a
-// ready Pod where that is asked for, and not leaving or, before any inventory, recovered.
+// ready Pod where that is asked for, and not leaving or, before any inventory, recovered as one
+// that does not drain.
 func (r *row) present() bool {
 	if r.isMember() {
-		return r.was.standing == present || r.was.standing == unread && r.was.State != inventory.StateDraining
+		return r.was.standing == present || r.was.standing == unread && r.was.found != inventory.StateDraining
 	}
 	return !r.candidate.Leaving && !r.candidate.podless
 }

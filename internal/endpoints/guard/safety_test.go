@@ -138,7 +138,7 @@ func (m *machine) checkSafety(t *rapid.T, facts map[netip.Addr]record, open bool
 		accepted := slices.Contains(m.verdict.Accepted, a)
 		drained := (r.place == gone || accepted) && m.now.Sub(r.goneAt) >= m.policy.DrainPeriod
 		drained = drained && (r.state != inventory.StateReady || m.policy.DrainPeriod == 0)
-		draining := r.place == gone || r.announced || accepted || r.place == unread && r.state == inventory.StateDraining
+		draining := r.place == gone || r.announced || accepted || r.place == unread && r.leaves
 		switch {
 		case !r.serving():
 		case m.works(a, r) && (now == inventory.StateDown || now == inventory.Absent && !drained || now == inventory.StateDraining && !draining):

@@ -16,7 +16,7 @@ func (r *row) decide(w *world) inventory.State {
 		return r.decideKept(w)
 	case r.was.standing == leaving, r.was.standing == unplaced:
 		return r.decideLeaving(w)
-	case r.was.standing == unread && r.was.State == inventory.StateDraining:
+	case r.was.drained():
 		return r.decideRecovered(w)
 	}
 	return r.decidePresent(w)
@@ -152,7 +152,7 @@ func (r *row) remember(w *world) (m member) {
 	if m.State != r.next {
 		m.since = w.now
 	}
-	if (m.standing == leaving || m.standing == unplaced) && r.next != inventory.StateReady {
+	if (m.standing == leaving || m.standing == unplaced || m.drained()) && r.next != inventory.StateReady {
 		m.leaveAt = r.leftAt(w)
 	}
 	m.uncounted, m.failedAt = r.uncounted(), r.failedAt()
