@@ -294,7 +294,7 @@ func (m *machine) clock(t *rapid.T) {
 func (m *machine) restart(t *rapid.T) {
 	m.newModels()
 	for _, member := range m.written {
-		m.models[member.Address.Is4()].recoverFrom([]inventory.Member{member})
+		m.models[member.Address.Is4()].recoverFrom([]inventory.Member{member}, m.now)
 	}
 	m.health, m.recovered = inventory.Health{}, m.written
 	m.verdict = guard.Verdict{Members: m.written, Memory: guard.Recover(m.written, m.now, nil, nil)}

@@ -158,9 +158,9 @@ func served(s inventory.State) bool {
 }
 
 // recoverFrom is contract 28.
-func (m *model) recoverFrom(members []inventory.Member) {
+func (m *model) recoverFrom(members []inventory.Member, now time.Time) {
 	for _, member := range members {
-		m.records[member.Address] = &record{state: member.State, rumour: member.State == inventory.StateDown, found: true, leaves: member.State == inventory.StateDraining}
+		m.records[member.Address] = &record{state: member.State, stateSince: now, rumour: member.State == inventory.StateDown, found: true, leaves: member.State == inventory.StateDraining}
 		m.restarted = true
 	}
 }
