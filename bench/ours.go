@@ -90,7 +90,7 @@ func (o *Ours) Publish(fleet Fleet) error {
 		}
 		o.tally.Written += len(written.Endpoints)
 	}
-	slices.SortFunc(o.state.Slices, func(a, b publish.Slice) int { return o.target.CompareNames(a.Name, b.Name) })
+	slices.SortFunc(o.state.Slices, publish.CompareSlices)
 	return nil
 }
 
