@@ -108,6 +108,9 @@ func (i *interest) begin(w wish) wish {
 	return w
 }
 
+// rest makes no answer until the next request is heard.
+func (i *interest) rest() { locked(&i.of.mu, func() { i.waits = false }) }
+
 // delta takes over a request of the delta protocol, and answers it as soon as there is
 // something to say. A proxy that starts waits for the first answer about everything, also
 // where there is nothing.
@@ -116,7 +119,7 @@ func (i *interest) begin(w wish) wish {
 func (i *interest) delta(w wish, nonce string) error {
 	c, why := i.of, again
 	locked(&c.mu, func() {
-		if i.waits = false; !i.begun {
+		if !i.begun {
 			why = asked
 		}
 		w = i.begin(w)
@@ -305,7 +308,7 @@ func (i *interest) answer(put, removed []string) {
 		r.removed = removed
 	}
 	i.waits = false
-	i.client.replies <- r // there is room, see run
+	i.client.replies <- r // there is room, see settle
 }
 
 // versionOfAll is the version of all that a client has: the same on every replica.

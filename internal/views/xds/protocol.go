@@ -96,12 +96,7 @@ func (c *client) run() error {
 			if !more {
 				return nil
 			}
-			for err == nil && len(c.replies) > 0 { // there is room for those of this request
-				err = c.send(<-c.replies)
-			}
-			if err == nil {
-				err = c.hear(h)
-			}
+			err = c.hear(h)
 		}
 		if err != nil {
 			return err

@@ -11,22 +11,53 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
-// pause holds up a stream whose identity says more than its proxies have to, so that it takes
-// the time of no other.
-func (c *client) pause(names int) {
-	surplus := c.say(names)
+// pause holds up a request of a stream whose identity says more than its proxies have to, so
+// that it takes the time of no other. What is to be sent goes meanwhile, unless others wait for
+// the slot: a client may be slow to read.
+func (c *client) pause(h *heard) error {
+	surplus := c.say(len(h.wish.more) + len(h.wish.fewer) + len(h.wish.has))
 	if surplus <= 0 {
-		return
+		return nil
+	}
+	replies := c.replies
+	if h.slot != nil {
+		replies = nil
 	}
 	timer := time.NewTimer(time.Duration(surplus / namesASecond * float64(time.Second)))
 	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-c.ended:
+	for {
+		select {
+		case <-timer.C:
+			return nil
+		case <-c.ended:
+			return nil
+		case r := <-replies:
+			if err := c.send(r); err != nil {
+				return err
+			}
+		}
 	}
 }
 
-// hear handles a request, which takes no time of the client.
+// settle sends what is to be sent before a request of a kind is heard, so that nothing is sent
+// after it that it forgets, and that there is room for the answers to it.
+func (c *client) settle(kind envoyconfig.Kind, held *slot) error {
+	if held != nil {
+		held.late.Reset(requestTime)
+		defer held.late.Stop()
+	}
+	if c.protocol == Envoy {
+		c.wants[kind].rest()
+	}
+	for len(c.replies) > 0 {
+		if err := c.send(<-c.replies); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hear handles a request, which takes no time of the client but for what it is sent before.
 func (c *client) hear(h heard) error {
 	if h.slot != nil {
 		h.slot.late.Stop()
@@ -43,8 +74,11 @@ func (c *client) hear(h heard) error {
 	case served && max(len(h.wish.more), len(h.wish.fewer), len(h.wish.has)) > mostNames:
 		return errTooMany(kind)
 	}
-	if c.pause(len(h.wish.more) + len(h.wish.fewer) + len(h.wish.has)); !served {
-		return nil // it is never answered, and nothing of it is remembered
+	if err := c.pause(&h); err != nil || !served {
+		return err // what is not served is never answered, and nothing of it is remembered
+	}
+	if err := c.settle(kind, h.slot); err != nil {
+		return err
 	}
 	newest := c.kinds[kind].newest
 	if newest == "" {

@@ -1,0 +1,98 @@
+package xds
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev3 "github.com/envoyproxy/go-control-plane/envoy/config/core/v3"
+	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
+	"google.golang.org/grpc"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
+)
+
+// noted is a stream that notes when it is sent an answer.
+type noted struct {
+	grpc.ServerStream
+
+	at []time.Time
+	// read is closed when the client reads, nil where it does at once.
+	read <-chan struct{}
+}
+
+func (n *noted) SendMsg(any) error {
+	n.at = append(n.at, time.Now())
+	if n.read != nil {
+		<-n.read
+	}
+	return nil
+}
+
+// waiting is a proxy to which an answer with a route is to be sent.
+func waiting() (*client, *noted) {
+	f, stream := newFleet("shop/edge"), &noted{}
+	c := hung(f)
+	c.server.stats.of = map[Protocol]*[envoyconfig.Kinds]outcomes{Envoy: {}}
+	c.account, c.node, c.wire = &account{}, &corev3.Node{Id: "a"}, stream
+	c.replies <- reply{kind: envoyconfig.Routes, resources: []*discoveryv3.Resource{{Name: "port-8080", Version: "1"}}}
+	return c, stream
+}
+
+// TestContract141ARequestForgetsWhatWasToBeSentBeforeIt: a route that a proxy does not ask for
+// any more is none that it has yet to acknowledge, also where it changed at that moment.
+func TestContract141ARequestForgetsWhatWasToBeSentBeforeIt(t *testing.T) {
+	c, stream := waiting()
+	err := c.hear(heard{typeURL: envoyconfig.Routes.TypeURL(), wish: wish{fewer: []string{"port-8080"}}})
+	for len(c.replies) > 0 && err == nil {
+		err = c.send(<-c.replies)
+	}
+	if err != nil || len(stream.at) != 1 {
+		t.Fatalf("%d answers were sent, %v", len(stream.at), err)
+	}
+	if !c.follows(envoyconfig.Routes, nil) {
+		t.Error("the proxy is waited for until its stream ends")
+	}
+}
+
+// TestContract66AnswersDoNotWaitForARequestThatIsHeldUp: its identity has named too much.
+func TestContract66AnswersDoNotWaitForARequestThatIsHeldUp(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		c, stream := waiting()
+		began := time.Now()
+		c.account.said, c.account.asOf = namesAtOnce+20*namesASecond, began
+		done := make(chan error, 1)
+		go func() {
+			done <- c.hear(heard{typeURL: envoyconfig.Endpoints.TypeURL(), wish: wish{more: []string{"web.shop:80"}}})
+		}()
+		synctest.Wait()
+		if len(stream.at) != 1 || stream.at[0] != began {
+			t.Errorf("answers were sent at %v, want one at once", stream.at)
+		}
+		if err := <-done; err != nil || time.Since(began) < 20*time.Second {
+			t.Errorf("the request is heard after %v, %v", time.Since(began), err)
+		}
+	})
+}
+
+// TestContract146AStreamThatHoldsTheSlotReadsInTime: others wait for it. It does not count how long
+// the request is held up.
+func TestContract146AStreamThatHoldsTheSlotReadsInTime(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		c, stream := waiting()
+		ctx, end := context.WithCancelCause(t.Context())
+		defer end(nil)
+		began, left := time.Now(), false
+		c.account.said, c.account.asOf = namesAtOnce+20*namesASecond, began
+		c.end, c.ended, stream.read = end, ctx.Done(), ctx.Done()
+		held := &slot{late: time.AfterFunc(requestTime, func() { end(errStops) }), leave: func() { left = true }}
+		if err := c.hear(heard{typeURL: envoyconfig.Endpoints.TypeURL(), slot: held}); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(began); !left || took < 20*time.Second+requestTime || took > 22*time.Second+requestTime {
+			t.Errorf("the stream ends after %v, and has left the slot: %v", took, left)
+		}
+	})
+}
