@@ -58,23 +58,9 @@ type trouble struct {
 // the retries, and so do later ones of its namespace.
 func (a *Announcer) deliver(ctx, last context.Context, i item) {
 	i.event = a.event(i)
-	if a.trouble(i) != none && ctx.Err() == nil {
-		a.retryLater(i)
+	if (a.trouble(i) == none || ctx.Err() != nil) && !a.attempt(ctx, last, &i) {
 		return
 	}
-	a.attempt(ctx, last, i, 1, func(i item, err error) {
-		if ctx.Err() != nil {
-			a.giveUp(i, err)
-			return
-		}
-		a.tell(i, retried, nil)
-		i.sent, i.notBefore = true, time.Now().Add(wait(i.tries, err))
-		a.retryLater(i)
-	})
-}
-
-// retryLater lets an Event wait among the retries, or leaves it out where there is no room.
-func (a *Announcer) retryLater(i item) {
 	select {
 	case a.retries <- i:
 	default:
@@ -82,24 +68,57 @@ func (a *Announcer) retryLater(i item) {
 	}
 }
 
-// retry sends an Event until it is delivered, or given up: after one attempt where the Event
-// of the namespace before it was given up.
-func (a *Announcer) retry(ctx, last context.Context, i item) {
-	most := attempts
-	if a.trouble(i) > retried {
-		most = 1
+// retry sends Events again until they are delivered, or given up: those of one namespace one
+// after another, and none waits for the pause of another namespace.
+func (a *Announcer) retry(ctx, last context.Context) {
+	var waiting []item
+	for coming := a.retries; coming != nil || len(waiting) > 0; {
+		next, more := soonest(waiting), coming
+		if len(waiting) == cap(a.retries) {
+			more = nil
+		}
+		var due <-chan time.Time
+		var ended <-chan struct{}
+		if next >= 0 {
+			due, ended = time.After(time.Until(waiting[next].notBefore)), ctx.Done()
+		}
+		select {
+		case i, open := <-more:
+			if open {
+				waiting = append(waiting, i)
+			} else {
+				coming = nil
+			}
+			continue
+		case <-due:
+		case <-ended:
+		}
+		if !a.attempt(ctx, last, &waiting[next]) {
+			waiting = slices.Delete(waiting, next, next+1)
+		}
 	}
-	kube.Wait(ctx, time.Until(i.notBefore))
-	a.attempt(ctx, last, i, most, a.giveUp)
 }
 
-// attempt sends an Event, again if that may help, and calls over where it was sent so often.
-// When ctx has ended there are no pauses and no further attempts, and at the end of last no
-// request.
-func (a *Announcer) attempt(ctx, last context.Context, i item, most int, over func(item, error)) {
+// soonest is the place of the Event that is sent next, of the first of each namespace; -1 of
+// none.
+func soonest(waiting []item) int {
+	next, seen := -1, make(map[string]bool)
+	for n, i := range waiting {
+		if !seen[i.subject.namespace] && (next < 0 || i.notBefore.Before(waiting[next].notBefore)) {
+			next = n
+		}
+		seen[i.subject.namespace] = true
+	}
+	return next
+}
+
+// attempt sends an Event, and reports whether it is to be sent again: not where the Event of the
+// namespace before it was given up. When ctx has ended there are no further attempts, and at the
+// end of last no request.
+func (a *Announcer) attempt(ctx, last context.Context, i *item) (again bool) {
 	if last.Err() != nil {
 		a.dropped.Add(1)
-		return
+		return false
 	}
 	for i.tries++; ; i.tries++ {
 		err := a.send(last, i.event)
@@ -107,26 +126,23 @@ func (a *Announcer) attempt(ctx, last context.Context, i item, most int, over fu
 		case err == nil, exists && i.sent:
 			// Or the answer to the attempt before was lost on the way.
 			a.delivered.Add(1)
-			a.tell(i, none, nil)
-			return
+			a.tell(*i, none, nil)
 		case exists && i.tries < attempts:
 			// Another process chose the same nanosecond.
 			i.event.Name = i.name(i.at.Add(time.Duration(1 + rand.IntN(1_000_000))))
 			continue
 		case last.Err() != nil:
 			a.dropped.Add(1) // stopping is not a failure
-			return
 		case lacksRight(err):
-			a.fail(i, forbidden, fmt.Errorf("the right to create events of events.k8s.io in namespace %s is missing; add it to the Role: %w", i.subject.namespace, err))
-			return
-		case worthwhile(err) && i.tries >= most:
-			over(i, err)
-			return
-		case !worthwhile(err), !kube.Wait(ctx, wait(i.tries, err)):
-			a.giveUp(i, err)
-			return
+			a.fail(*i, forbidden, fmt.Errorf("the right to create events of events.k8s.io in namespace %s is missing; add it to the Role: %w", i.subject.namespace, err))
+		case !worthwhile(err), i.tries >= attempts, ctx.Err() != nil, a.trouble(*i) > retried:
+			a.fail(*i, other, fmt.Errorf("send Event %s on Service %s/%s: %w", i.event.Reason, i.subject.namespace, i.subject.service, err))
+		default:
+			a.tell(*i, retried, nil)
+			i.sent, i.notBefore = true, time.Now().Add(wait(i.tries, err))
+			return true
 		}
-		i.sent = true
+		return false
 	}
 }
 
@@ -187,11 +203,6 @@ func (a *Announcer) leaveOut(i item, counted *atomic.Uint64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	i.subject.leftOut[i.Reason] += i.leftOut + 1
-}
-
-// giveUp gives the notice up where no right is missing.
-func (a *Announcer) giveUp(i item, err error) {
-	a.fail(i, other, fmt.Errorf("send Event %s on Service %s/%s: %w", i.event.Reason, i.subject.namespace, i.subject.service, err))
 }
 
 // fail gives the notice up.

@@ -2,6 +2,7 @@ package events_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -255,6 +256,37 @@ func TestContract36ANamespaceWithoutEventsDelaysNoOther(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestContract36NoNamespaceWaitsForThePauseOfAnother: also where both have an Event that failed.
+func TestContract36NoNamespaceWaitsForThePauseOfAnother(t *testing.T) {
+	inWorld(t, func(t *testing.T, w *world) {
+		failed := false
+		w.api.answer = func(_ int, e *eventsv1.Event) (int, string) {
+			switch {
+			case e.Namespace == "evil":
+				return http.StatusServiceUnavailable, "3600"
+			case !failed:
+				failed = true
+				return http.StatusServiceUnavailable, ""
+			}
+			return 0, ""
+		}
+		evil := w.About("evil", "web")
+		evil.Announce(updated("a"))
+		evil.Announce(updated("b"))
+		during(time.Second)
+		w.Announce(updated("c"))
+		during(5 * time.Second)
+		if got := len(w.api.events()); got != 1 {
+			t.Errorf("got %d Events of the other namespace after 5 s, want 1", got)
+		}
+		w.api.set(func() { w.api.answer = nil })
+		during(2 * time.Minute)
+		if got := w.api.events(); len(got) != 3 || !slices.IsSortedFunc(got[1:], func(a, b *eventsv1.Event) int { return a.EventTime.Compare(b.EventTime.Time) }) {
+			t.Errorf("got %d Events in the end, want 3, those of a namespace in their order", len(got))
+		}
+	})
 }
 
 func TestALongNameOfTheProcessIsCut(t *testing.T) {

@@ -158,11 +158,7 @@ func (a *Announcer) Run(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
 	defer stop()
 	var retrying sync.WaitGroup
-	retrying.Go(func() {
-		for i := range a.retries {
-			a.retry(ctx, last, i)
-		}
-	})
+	retrying.Go(func() { a.retry(ctx, last) })
 	defer retrying.Wait()
 	defer close(a.retries)
 	for ctx.Err() == nil {
