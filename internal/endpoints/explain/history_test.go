@@ -179,3 +179,19 @@ func TestWhatABeatWasTheFirstToKnowIsToldWithTheNextOutcome(t *testing.T) {
 		t.Errorf("got %q and the mode since %v, want %q and %v", got, h.memory.ModeSince, want, h.at)
 	}
 }
+
+// TestContract240ABeatThatIsTheFirstToKnowOfAnotherReplicaTellsItOnce: with the next outcome.
+func TestContract240ABeatThatIsTheFirstToKnowOfAnotherReplicaTellsItOnce(t *testing.T) {
+	t.Parallel()
+	h := newChronicle()
+	h.verdict.Elsewhere, h.verdict.Replica = 2, "pod-b"
+	h.verdict.Placement = guard.Placement{Reason: inventory.Reason(explain.UnknownNode), Message: "w9"}
+	for _, beat := range []bool{true, true, false, true, false} {
+		h.tell(pool.Outcome{Beat: beat, Decided: true})
+	}
+	for _, once := range []string{"another replica connects", "something is wrong with the placement"} {
+		if all := strings.Join(h.lines, "\n"); strings.Count(all, once) != 1 {
+			t.Errorf("got %q, want once %q", h.lines, once)
+		}
+	}
+}

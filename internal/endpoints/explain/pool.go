@@ -48,14 +48,16 @@ func (p Pool) Tell(o pool.Outcome) (Pool, Story) {
 		s.recovered(*o.Recovered)
 		before.Verdict = o.Verdict
 	}
+	if o.Beat { // what it says of these is told with the next outcome, if it is new
+		o.Decided, o.Verdict, o.Source = before.Decided, before.Verdict, before.Source
+	}
 	p.last = o
 	p.last.Read = nil // it has every node of an inventory
 	p.tellOverruns(before, o, &s)
 	s.trouble(before, o)
 	s.placement(before, o)
 	s.elsewhere(before.Verdict.Elsewhere > 0, o.Verdict)
-	if o.Beat { // what it says of these is told with the next outcome, if it is new
-		p.last.Decided, p.last.Verdict, p.last.Source = before.Decided, before.Verdict, before.Source
+	if o.Beat {
 		return p, s
 	}
 	if o.Read != nil {
