@@ -60,12 +60,14 @@ func (f *Format) Print(out io.Writer, data any, asText string) error {
 	var err error
 	switch *f {
 	case JSON:
-		rendered, err = visible(data, escapedInJSON)
+		rendered, err = json.MarshalIndent(data, "", "  ")
+		rendered = visible(rendered, escapedInJSON)
 	case YAML:
 		// What YAML would print as it is, or cannot print, is spelled as in JSON, which is
 		// YAML too.
 		if rendered, err = yaml.Marshal(data); err != nil || bytes.ContainsFunc(rendered, hidden) {
-			rendered, err = visible(data, escapedInYAML)
+			rendered, err = json.MarshalIndent(data, "", "  ")
+			rendered = visible(rendered, escapedInYAML)
 		}
 	case Text, Wide, Documents:
 		rendered = []byte(asText)
@@ -77,13 +79,26 @@ func (f *Format) Print(out io.Writer, data any, asText string) error {
 	return err
 }
 
-// visible spells data as JSON, with escapes in place of what a terminal does not show, or
-// shows elsewhere.
-func visible(data any, escape func(rune) string) ([]byte, error) {
-	rendered, err := json.MarshalIndent(data, "", "  ")
-	if err != nil {
-		return nil, err
+// PrintNext writes one of several data in the form asked for: JSON in one line, YAML as a
+// document of its own.
+func (f *Format) PrintNext(out io.Writer, data any) error {
+	if *f != JSON {
+		if _, err := io.WriteString(out, "---\n"); err != nil {
+			return err
+		}
+		return f.Print(out, data, "")
 	}
+	rendered, err := json.Marshal(data)
+	if err != nil {
+		return fmt.Errorf("render output: %w", err)
+	}
+	_, err = out.Write(visible(rendered, escapedInJSON))
+	return err
+}
+
+// visible ends JSON, and puts escapes in place of what a terminal does not show, or shows
+// elsewhere.
+func visible(rendered []byte, escape func(rune) string) []byte {
 	var out []byte
 	for _, r := range string(rendered) {
 		if hidden(r) {
@@ -92,7 +107,7 @@ func visible(data any, escape func(rune) string) ([]byte, error) {
 			out = utf8.AppendRune(out, r)
 		}
 	}
-	return append(out, '\n'), nil
+	return append(out, '\n')
 }
 
 // escapedInJSON spells a character in a string of JSON.

@@ -38,6 +38,31 @@ func TestContract189NoFormHasCharactersThatATerminalHides(t *testing.T) {
 	}
 }
 
+// TestContract189NorHasOneOfSeveralData: JSON is one line each, YAML a document each.
+func TestContract189NorHasOneOfSeveralData(t *testing.T) {
+	t.Parallel()
+	for format, begins := range map[commandline.Format]string{commandline.JSON: `{"value":"a`, commandline.YAML: "---\n"} {
+		for _, value := range []string{nasty, "plain"} {
+			var out strings.Builder
+			raw := json.RawMessage(`"` + strings.NewReplacer("\x1b", `\u001b`).Replace(value) + `"`)
+			if err := format.PrintNext(&out, map[string]json.RawMessage{"value": raw}); err != nil {
+				t.Fatalf("%s of %q: %v", format, value, err)
+			}
+			one, ended := strings.CutSuffix(out.String(), "\n")
+			if strings.ContainsAny(one, "\u202e\x7f\x1b\u200b\U000e0041") || !strings.HasPrefix(strings.Replace(one, "plain", "a", 1), begins) || !ended {
+				t.Errorf("%s of %q: got %q", format, value, one)
+			}
+			if format == commandline.JSON && strings.Contains(one, "\n") {
+				t.Errorf("got more than one line: %s", one)
+			}
+			var back map[string]string
+			if err := yaml.Unmarshal([]byte(one), &back); format == commandline.YAML && (err != nil || back["value"] != value) {
+				t.Errorf("got %q back, %v, want %q", back, err, value)
+			}
+		}
+	}
+}
+
 func TestContract189ALongValueIsCutInTheTable(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("xy ", 50_000)

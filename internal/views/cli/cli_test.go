@@ -204,6 +204,28 @@ func TestContract189WhatAServerSaysMovesNoCursor(t *testing.T) {
 	}
 }
 
+// TestContract189NoFormOfAViewHasCharactersThatATerminalHides: neither a list nor a watch.
+func TestContract189NoFormOfAViewHasCharactersThatATerminalHides(t *testing.T) {
+	hidden := strings.NewReplacer("web.http", "web.\u202ehttp", `"zone":"z`, `"zone":"z`+"\u202e\x7f").Replace(view)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Query().Get("watch") == "":
+			fmt.Fprintf(w, `{"items":[%s]}`, hidden)
+		case r.URL.Query().Get("resourceVersion") == "":
+			fmt.Fprintf(w, `{"type":"ADDED","object":%s}`+"\n"+`{"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"7.7","annotations":{"k8s.io/initial-events-end":"true"}}}}`+"\n", hidden)
+		default:
+			w.WriteHeader(http.StatusForbidden)
+		}
+	}))
+	t.Cleanup(server.Close)
+	for _, args := range []string{"-o json", "-o yaml", "-o name", "-o wide", "-w -o json", "-w -o yaml", "-w -o name", "-w -o wide"} {
+		_, stdout, stderr := carryOut(t, nil, append([]string{"get", "--server", server.URL}, strings.Fields(args)...)...)
+		if !strings.Contains(stdout, "web.") || strings.ContainsAny(stdout, "\u202e\x7f\x1b") {
+			t.Errorf("%s: got %q, want a view, and nothing that a terminal hides\n%s", args, stdout, stderr)
+		}
+	}
+}
+
 func TestExplainOfAnAddressAsksNoServer(t *testing.T) {
 	if code, _, stderr := carryOut(t, nil, "explain", "10.0.0.1", "--server", "http://127.0.0.1:1"); code != 2 || !strings.Contains(stderr, "--server needs --client") {
 		t.Errorf("got %d %q, want 2 and what goes together", code, stderr)

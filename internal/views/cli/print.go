@@ -12,7 +12,6 @@ import (
 	"unicode/utf8"
 
 	"k8s.io/apimachinery/pkg/util/duration"
-	"sigs.k8s.io/yaml"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
@@ -76,16 +75,11 @@ func (p *printer) flush() error {
 
 // event prints one event of a watch.
 func (p *printer) event(kind views.EventType, one []byte) error {
-	if p.form == commandline.JSON {
-		_, err := fmt.Fprintf(p.out, `{"type":%q,"object":%s}`+"\n", kind, one)
-		return err
-	}
-	if p.form == commandline.YAML {
-		text, err := yaml.JSONToYAML(fmt.Appendf(nil, `{"type":%q,"object":%s}`, kind, one))
-		if err == nil {
-			_, err = fmt.Fprintf(p.out, "---\n%s", text)
-		}
-		return err
+	if p.form == commandline.JSON || p.form == commandline.YAML {
+		return p.form.PrintNext(p.out, struct {
+			Type   views.EventType `json:"type"`
+			Object json.RawMessage `json:"object"`
+		}{kind, one})
 	}
 	if err := p.line(kind, one); err != nil {
 		return err
@@ -104,7 +98,7 @@ func (p *printer) line(kind views.EventType, one []byte) error {
 		if p.watch {
 			name = string(kind) + " " + name
 		}
-		_, err := fmt.Fprintln(p.out, name)
+		_, err := fmt.Fprintln(p.out, transport.Printable(name))
 		return err
 	}
 	columns := p.columns(o)
