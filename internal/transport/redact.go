@@ -38,6 +38,15 @@ func Printable(text string) string {
 	}, text)
 }
 
+// PrintableLines does the same for each line of a text.
+func PrintableLines(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = Printable(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
 // userInfo is the user name and password of a URL, also where a character in them
 // that should be escaped is not, such as a slash.
 var userInfo = regexp.MustCompile(`//[^\s"'<>]*@`)

@@ -62,7 +62,7 @@ func TestContract189AnErrorHasNoCharacterThatATerminalHides(t *testing.T) {
 	})
 	environ = slices.DeleteFunc(environ, func(s string) bool { return !strings.HasPrefix(s, "ADMIN_ADDRESS=") })
 	code, stdout, stderr := run(t, append(environ, "DOCUMENTS_DIR="+t.TempDir()), "status", "-n", "default", "web")
-	if code != 1 || stdout != "" || stderr != "Error: no\ufffd[2J web\ufffd\nat all\n" {
+	if code != 1 || stdout != "" || stderr != "Error: no [2J web \nat all\n" {
 		t.Errorf("got status %d, %q and %q", code, stdout, stderr)
 	}
 }

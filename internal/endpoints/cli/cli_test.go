@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -153,6 +155,21 @@ func TestAWrongCommandLineIsAnsweredWithTheRightOne(t *testing.T) {
 	_, want, _ := run(t, nil, "version")
 	if code, stdout, stderr := run(t, nil, "--version"); code != 0 || stdout != want || stderr != "" {
 		t.Errorf("--version: got exit status %d, %q and %q on stderr; want 0 and %q", code, stdout, stderr, want)
+	}
+}
+
+func TestContract189AnErrorMovesNoCursor(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "asks for\u202e no\x1b[2J pool\nat all", http.StatusNotFound)
+	}))
+	t.Cleanup(server.Close)
+	code, _, stderr := run(t, append(mounted(t, poolAndBinding), "ADMIN_ADDRESS="+server.Listener.Addr().String()), "status", "-n", "shop", "web")
+	if code == 0 || !strings.Contains(stderr, "pool\nat all\n") || strings.ContainsAny(stderr, "\x1b\u202e") {
+		t.Errorf("got %d %q, want an error of two lines, and nothing that a terminal obeys", code, stderr)
+	}
+	if _, _, stderr := run(t, []string{"DOCUMENTS_DIR=/no\u202ewhere"}, "diff"); !strings.Contains(stderr, "where") || strings.Contains(stderr, "\u202e") {
+		t.Errorf("got %q, want that the folder is not there, and nothing that a terminal hides", stderr)
 	}
 }
 

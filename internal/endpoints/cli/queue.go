@@ -11,6 +11,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 const (
@@ -76,7 +77,7 @@ func (q *queue) end() {
 // complain tells the last error, without waiting for ever.
 func complain(out io.Writer, err error) {
 	q := newQueue(out)
-	fmt.Fprintln(q, "Error:", printable(err.Error(), "\n\t"))
+	fmt.Fprintln(q, "Error:", transport.PrintableLines(err.Error()))
 	q.end()
 }
 

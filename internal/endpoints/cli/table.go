@@ -73,12 +73,9 @@ func (t *table) add(cells ...string) {
 
 // plain replaces characters that a terminal does not show: names and messages come
 // from elsewhere, and could move the cursor.
-func plain(s string) string { return printable(s, "") }
-
-// printable leaves some of these characters.
-func printable(s, except string) string {
+func plain(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) || strings.ContainsRune(except, r) {
+		if unicode.IsPrint(r) {
 			return r
 		}
 		return unicode.ReplacementChar

@@ -46,9 +46,7 @@ func (p Program) Run(ctx context.Context, args []string) int {
 	}
 	errors.As(err, &own)
 	if own.Err != nil {
-		for line := range strings.SplitSeq("endpoint-views: "+strings.TrimSpace(err.Error()), "\n") {
-			fmt.Fprintln(p.Stderr, transport.Printable(line))
-		}
+		fmt.Fprintln(p.Stderr, transport.PrintableLines("endpoint-views: "+strings.TrimSpace(err.Error())))
 	}
 	return own.Code
 }
