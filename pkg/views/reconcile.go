@@ -114,7 +114,7 @@ func (d *desk) whole() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for port := range d.touched {
-		d.due[port] = call{endpoints: slices.SortedFunc(maps.Values(d.told[port]), func(a, b Endpoint) int {
+		d.due[port] = call{paused: d.due[port].paused, endpoints: slices.SortedFunc(maps.Values(d.told[port]), func(a, b Endpoint) int {
 			return cmp.Or(strings.Compare(a.Address, b.Address), cmp.Compare(a.TargetPort, b.TargetPort))
 		})}
 		if len(d.told[port]) == 0 {
@@ -149,13 +149,14 @@ func less(a, b PortKey) bool {
 	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Service, b.Service), strings.Compare(a.Port, b.Port)) < 0
 }
 
-// again lets a call that failed wait, unless the port has changed since.
+// again lets a call that failed wait. A port that has changed since is due at once, and waits no
+// less if that fails as well.
 func (d *desk) again(port PortKey, failed call) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, changed := d.due[port]; !changed {
-		failed.paused = min(max(2*failed.paused, retry), retryMax)
-		failed.at = time.Now().Add(failed.paused)
-		d.due[port] = failed
+	next, changed := d.due[port]
+	if next.paused = min(max(2*failed.paused, retry), retryMax); !changed {
+		next.endpoints, next.at = failed.endpoints, time.Now().Add(next.paused)
 	}
+	d.due[port] = next
 }

@@ -131,6 +131,24 @@ func TestContract42RunGivesTheLastWholeStateAgain(t *testing.T) {
 	})
 }
 
+// TestAReconcilerThatFailsIsCalledNoMoreOftenBecauseThePortChanges: but for each change once.
+func TestAReconcilerThatFailsIsCalledNoMoreOftenBecauseThePortChanges(t *testing.T) {
+	reconciling(t, func(r *calls, stream piecemeal, given func(...string)) {
+		r.refusing(true)
+		say, end := stream.open()
+		say(line("ADDED", "a", "ready", "1.1"), mark("1.1"))
+		time.Sleep(10 * time.Second) // of the bubble
+		given("a=ready", "a=ready", "a=ready", "a=ready", "a=ready", "a=ready")
+		for _, state := range []string{"down", "ready"} {
+			say(line("MODIFIED", "a", state, "1.2"), mark("1.2"))
+			given("a=" + state)
+			time.Sleep(5 * time.Second)
+			given()
+		}
+		end()
+	})
+}
+
 // TestContract42RunGivesNoHalfOfAChangeThatBrokeOff: the rest of it comes with everything
 // else, from another server.
 func TestContract42RunGivesNoHalfOfAChangeThatBrokeOff(t *testing.T) {
