@@ -36,6 +36,8 @@ type follower struct {
 	steps int
 	// refusals counts the refusals in a row during which something else had passed RISE times.
 	refusals map[string]int
+	// constant is how each one fails while the world stands still; otherwise each failure is drawn.
+	constant map[string]inventory.Outcome
 }
 
 type namedOnce struct {
@@ -250,10 +252,7 @@ func (f *follower) noteTaken() {
 // round checks everything that is watched, and lets an interval pass.
 func (f *follower) round(t *rapid.T) {
 	for _, w := range f.verdict.Watch {
-		outcome := rapid.SampledFrom([]inventory.Outcome{inventory.Silent, inventory.Silent, inventory.Refused}).Draw(t, "failure")
-		if f.passes(nameOf(w.Address)) {
-			outcome = inventory.Pass
-		}
+		outcome := f.check(t, nameOf(w.Address))
 		f.health = fold(f.health, inventory.Result{Address: w.Address, At: f.now, Outcome: outcome})
 		if f.refusals[nameOf(w.Address)]++; outcome != inventory.Refused {
 			delete(f.refusals, nameOf(w.Address))
@@ -262,6 +261,21 @@ func (f *follower) round(t *rapid.T) {
 		f.step(t, nil)
 	}
 	f.clock(t, f.policy.Interval)
+}
+
+// check returns what a check finds.
+func (f *follower) check(t *rapid.T, name string) inventory.Outcome {
+	if f.passes(name) {
+		return inventory.Pass
+	}
+	failure, known := f.constant[name]
+	if !known {
+		failure = rapid.SampledFrom([]inventory.Outcome{inventory.Silent, inventory.Silent, inventory.Refused}).Draw(t, "failure")
+	}
+	if f.constant != nil {
+		f.constant[name] = failure
+	}
+	return failure
 }
 
 func (f *follower) clock(t *rapid.T, d time.Duration) {
@@ -299,7 +313,9 @@ func TestContract235NothingThatPassesIsTakenAwayByAWrongPlacement(t *testing.T) 
 			"one named": f.placeFew, "none named": f.placeNone, "strays": f.strays, "all die": f.allDie, "inventory": f.readAll, "wrong inventory": f.readSome, "no inventory": f.readNone,
 			"round": f.round, "round again": f.round, "round once more": f.round, "clock": f.wait, "restart": f.again,
 		})
+		f.constant = map[string]inventory.Outcome{}
 		settles(t, func() []inventory.Member { return f.verdict.Members }, func() { f.readAs(t, f.inventory); f.round(t) })
+		f.constant = nil
 		clear(f.stray)
 		f.pods["a"], f.long = true, true
 		f.placeTruth(t)

@@ -222,11 +222,11 @@ func (m *machine) still(t *rapid.T) {
 	})
 }
 
-// settles repeats what changes nothing in the world. The state of an endpoint may change while
-// counts are filled, and not for ever.
+// settles repeats what changes nothing in the world: each check finds what the one before it found. The
+// state of an endpoint may change while counts are filled, and not for ever.
 func settles(t *rapid.T, members func() []inventory.Member, repeat func()) {
 	t.Helper()
-	const times, most = 40, 10
+	const times, most = 40, 5
 	changes := map[netip.Addr]int{}
 	for range times {
 		before := map[netip.Addr]inventory.State{}
