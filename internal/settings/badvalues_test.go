@@ -180,6 +180,8 @@ func contradictions() []contradiction {
 			`HEALTH_CHECK_PATH="/a#b": holds a space or a fragment; write a path as it stands in a request, with %20 for a space`},
 		{"path with a wrong escape", env{"HEALTH_CHECK_MODE": "http", "HEALTH_CHECK_PATH": "/%zz"},
 			`HEALTH_CHECK_PATH="/%zz": is not the path of a URL; write for example /healthz`},
+		{"path that is not ASCII", env{"HEALTH_CHECK_MODE": "http", "HEALTH_CHECK_PATH": "/prüfung?für=1\xff"},
+			`HEALTH_CHECK_PATH="/prüfung?für=1\xff": holds a character that is not ASCII; write /pr%C3%BCfung?f%C3%BCr=1%FF`},
 		{"host with a port", env{"HEALTH_CHECK_MODE": "http", "HEALTH_CHECK_HOST": "web:8080"},
 			`HEALTH_CHECK_HOST="web:8080": is not a host name or IP address; write web; HEALTH_CHECK_PORT sets the port`},
 		{"host with a space", env{"HEALTH_CHECK_MODE": "http", "HEALTH_CHECK_HOST": "a b"},

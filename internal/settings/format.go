@@ -73,9 +73,15 @@ func urlPath(value string) error {
 	if strings.ContainsAny(value, "# \t\r\n") {
 		return Problem{Rule: "holds a space or a fragment", Remedy: "write a path as it stands in a request, with %20 for a space"}
 	}
-	_, err := url.ParseRequestURI(value)
-	return demand(err == nil, "is not the path of a URL", "write for example /healthz")
+	if _, err := url.ParseRequestURI(value); err != nil {
+		return Problem{Rule: "is not the path of a URL", Remedy: "write for example /healthz"}
+	}
+	escaped := notASCII.ReplaceAllStringFunc(value, url.PathEscape)
+	return demand(escaped == value, "holds a character that is not ASCII", "write "+escaped)
 }
+
+// notASCII is a character that a request holds as %XX only.
+var notASCII = regexp.MustCompile(`[^\x00-\x7f]`)
 
 // apiURL checks the address of the IONOS Cloud API; its scheme may be left out, and so
 // may its path.

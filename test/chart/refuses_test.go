@@ -64,7 +64,7 @@ var others = [][]string{
 	{"healthCheckMode=http", "healthCheckTimeout=3s"},
 	{"healthCheckMode=http", "healthCheckTimeout=3s", "healthCheckInterval=2s"},
 	{"healthCheckMode=http", "healthCheckTimeout=1500ms", "healthCheckInterval=1.5s"},
-	{"healthCheckMode=http", "healthCheckPath=healthz"}, {"healthCheckMode=http", "healthCheckPath=/a b"}, {"healthCheckMode=http", "healthCheckPath=/a%zz"},
+	{"healthCheckMode=http", "healthCheckPath=healthz"}, {"healthCheckMode=http", "healthCheckPath=/a b"}, {"healthCheckMode=http", "healthCheckPath=/a%zz"}, {"healthCheckMode=http", "healthCheckPath=/prüfung"},
 	{"healthCheckMode=http", "healthCheckPath=/a?b=c"}, {"healthCheckMode=http", "healthCheckHost=a:80"}, {"healthCheckMode=http", "healthCheckHost=fd00::1"},
 	{"healthCheckMode=http", "healthCheckExpectedStatus=399-200"}, {"healthCheckMode=http", "healthCheckExpectedStatus=99"}, {"healthCheckMode=http", "healthCheckExpectedStatus=200-399\\,404"},
 	{"healthCheckMode=http", "healthCheckTlsInsecure=true"}, {"healthCheckMode=https", "healthCheckTlsInsecure=true"}, {"healthCheckMode=tcp", "healthCheckPath=/healthz"},

@@ -38,7 +38,7 @@ var formats = map[string]form{
 	"selector": {1024, matches(demand+`(,`+demand+`)*`, "is not a label selector; write for example pool=web,tier!=edge")},
 	"host": {253, []apiextensionsv1.ValidationRule{rule(fmt.Sprintf(`isIP(self) || self.lowerAscii().matches(r'^%s$')`, subdomain),
 		"is not a host name or IP address; write for example web.example.com, without a port")}},
-	"url-path": {1024, matches(`/([^#%?\x00-\x20\x7f]|%[0-9a-fA-F]{2})*([?][^#\x00-\x20\x7f]*)?`,
+	"url-path": {1024, matches(`/([!-\x22$&->@-~]|%[0-9a-fA-F]{2})*([?][!-\x22$-~]*)?`,
 		"is not the path of a URL; write it as it stands in a request, for example /healthz, with %20 for a space")},
 	"status": {256, append(
 		matches(status+`(,`+status+`)*`, "is not a list of HTTP statuses from 100 to 599 and ranges of them; write for example 200-399,404"),

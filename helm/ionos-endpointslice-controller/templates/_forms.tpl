@@ -59,7 +59,7 @@ healthCheckMaxSilentPercent: [0, 100]
   "targetPorts" (list (printf "%s(,%s)*" $target $target) "is not a list of name=port; write for example http=8080,dns=53/UDP")
   "healthCheckHost" (list $host "is not a host name or an IP address; write for example web.example.com, without a port")
   "healthCheckTlsServerName" (list $host "is not a host name or an IP address; write for example web.example.com, without a port")
-  "healthCheckPath" (list "/([^#%?\\x00-\\x20\\x7f]|%[0-9a-fA-F]{2})*([?][^#\\x00-\\x20\\x7f]*)?" "is not the path of a URL; write for example /healthz, with %20 for a space")
+  "healthCheckPath" (list "/([!-\\x22$&->@-~]|%[0-9a-fA-F]{2})*([?][!-\\x22$-~]*)?" "is not the path of a URL; write for example /healthz, with %20 for a space")
   "healthCheckExpectedStatus" (list (printf "\\s*%s(-%s)?\\s*(,\\s*%s(-%s)?\\s*)*" $status $status $status $status) "is not a list of HTTP statuses from 100 to 599; write for example 200-399,404")
   "metricsAddress" (list (printf "%s:%s" $address $port) "is not an IP address with a port from 1 to 65535; the Service and the probes need a port that they know, so write for example 0.0.0.0:8081")
   "adminAddress" (list (printf "%s:(0|%s)" $address $port) "is not an IP address with a port; write for example 127.0.0.1:8080")
