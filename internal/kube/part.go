@@ -134,28 +134,41 @@ func setLength(into []byte, length int) {
 	into[len(into)-1] &^= 0x80
 }
 
-// readEntry appends the part of an entry of a map that follows. Its name comes first.
+// readEntry appends the part of an entry of a map that follows. Its name comes first, by custom.
 func (p part) readEntry(out []byte, body *bufio.Reader, size int64) ([]byte, error) {
-	begin, most := len(out), 0
+	const name = 1
+	begin, most := len(out), int64(-1) // of the value; -1 before the name is known
+	var early []byte                   // a value before its name
 	err := eachField(body, size, func(tag uint64, size int64) (err error) {
-		const name = 1
-		length := size
-		if tag>>3 != name {
-			length = min(size, int64(most))
-		}
-		out = binary.AppendUvarint(binary.AppendUvarint(out, tag), uint64(length))
-		if out, err = readWhole(out, body, length); err != nil {
+		switch {
+		case tag>>3 == name:
+			if out, err = readWhole(appendHead(out, tag, size), body, size); err == nil {
+				most = int64(p.entry(out[len(out)-int(size):], p.before))
+			}
+			return err
+		case most < 0:
+			early, err = readWhole(early[:0], body, size)
 			return err
 		}
-		if tag>>3 == name {
-			most = p.entry(out[len(out)-int(length):], p.before)
+		length := min(size, most)
+		if out, err = readWhole(appendHead(out, tag, length), body, length); err != nil {
+			return err
 		}
 		return skip(body, size-length)
 	})
-	if most == 0 {
-		out = out[:begin]
+	if most <= 0 {
+		return out[:begin], err
+	}
+	if early != nil {
+		early = early[:min(int64(len(early)), most)]
+		out = append(appendHead(out, 2<<3|2, int64(len(early))), early...)
 	}
 	return out, err
+}
+
+// appendHead appends what is before the bytes of a field.
+func appendHead(out []byte, tag uint64, length int64) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(out, tag), uint64(length))
 }
 
 // events are those of a watch, of each a part.

@@ -111,6 +111,28 @@ func TestContract170OfAServiceInAListOnlyWhatIsReadIsDecoded(t *testing.T) {
 	}
 }
 
+// TestContract170AnAnnotationIsReadInAnyOrder: a server may send the value before its name.
+func TestContract170AnAnnotationIsReadInAnyOrder(t *testing.T) {
+	list := &corev1.ServiceList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ServiceList"}, Items: []corev1.Service{{ObjectMeta: metav1.ObjectMeta{
+		Annotations: map[string]string{"a": "value", "cut": "0123456789ab", "bare": "none", "empty": ""},
+	}}}}
+	answer := encode(t, list)
+	for name, value := range list.Items[0].Annotations {
+		first, second := fmt.Sprintf("\x0a%c%s", len(name), name), fmt.Sprintf("\x12%c%s", len(value), value)
+		if !bytes.Contains(answer, []byte(first+second)) {
+			t.Fatalf("no annotation %s in %q", name, answer)
+		}
+		answer = bytes.Replace(answer, []byte(first+second), []byte(second+first), 1)
+	}
+	var got map[string]string
+	if _, err := each(t, body{runtime.ContentTypeProtobuf, bytes.NewReader(answer)}, func(s *corev1.Service) { got = s.Annotations }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]string{"a": "value", "cut": "0123456789", "empty": ""}, got); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+}
+
 // TestContract170OfAServiceInAWatchOnlyWhatIsReadIsDecoded: so the end of the list that the
 // watch begins with, and an error, are told.
 func TestContract170OfAServiceInAWatchOnlyWhatIsReadIsDecoded(t *testing.T) {
