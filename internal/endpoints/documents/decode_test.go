@@ -174,6 +174,7 @@ func TestContract46EachRuleSaysPlaceFieldRuleAndRemedy(t *testing.T) {
 		{"everything", pool("source: {file: {path: /x}}\nsubnets: [0.0.0.0/0]"), `spec.subnets[0]="0.0.0.0/0": is larger than /8; name the ranges of the nodes`},
 		{"everything in IPv6", pool("source: {file: {path: /x}}\nsubnets: ['fd00::/16']"), `spec.subnets[0]="fd00::/16": is larger than /32`},
 		{"host bits", pool("source: {file: {path: /x}}\nsubnets: [10.0.0.1/24]"), `spec.subnets[0]="10.0.0.1/24": 10.0.0.1/24 has bits set after its prefix; write 10.0.0.0/24`},
+		{"a NUL for a program", pool(`source: {command: {path: sh, args: [-c, "a\0"]}}` + "\nsubnets: [10.7.0.0/24]"), "spec.source.command.args[1]: holds a NUL; remove it"},
 		{"metadata", pool("source: {file: {path: /x}}\nsubnets: [169.254.169.254/32]"), `contains a cloud metadata address, which is never published`},
 		{"metadata of Azure", pool("source: {file: {path: /x}}\nsubnets: [168.63.0.0/16]"), `contains a cloud metadata address, which is never published; name smaller ranges, without it`},
 		{"loopback", pool("source: {file: {path: /x}}\nsubnets: [127.0.0.0/8]"), `contains a loopback address`},

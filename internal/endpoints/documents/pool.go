@@ -94,6 +94,11 @@ func (w *walk) checkCommand(path string, s *v1alpha1.CommandSource) {
 		w.note(path+".path", problem{"holds a control character", "remove it"})
 	}
 	w.count(path+".args", len(s.Args), 0, 100)
+	for i, arg := range s.Args {
+		if strings.Contains(arg, "\x00") {
+			w.note(fmt.Sprintf("%s.args[%d]", path, i), problem{"holds a NUL", "remove it"})
+		}
+	}
 }
 
 // checkNodes holds a fixed list against the rules of STATIC_NODES.
