@@ -50,8 +50,8 @@ type namespace struct {
 	name          string
 	services      int
 	writes, loads usage
-	// turn is when it last had its turn.
-	turn int
+	// turns are when it last had its turn in each class.
+	turns [classes]int
 }
 
 // newLanes returns those of so many writers.

@@ -241,6 +241,46 @@ func TestContract55NamespacesOfOneSizeAreWrittenEvenly(t *testing.T) {
 	})
 }
 
+// TestContract55LossesOfANamespaceAreNoTurnsOfItsAdditions: in each class the namespaces take turns.
+func TestContract55LossesOfANamespaceAreNoTurnsOfItsAdditions(t *testing.T) {
+	var many, dying []string
+	for i := range 150 {
+		many = append(many, fmt.Sprintf("shop/web%d", i), fmt.Sprintf("blog/web%d", i))
+	}
+	for i := range 40 {
+		dying = append(dying, fmt.Sprintf("shop/dying%d", i))
+	}
+	inCrowd(t, writer.SetOptions{Lanes: 4, Rate: 10}, append(many, dying...), func(t *testing.T, c *crowd) {
+		for _, name := range dying {
+			s := c.all[name]
+			c.remove(s)
+			s.fill.Pool = name
+			c.add(s)
+			c.set.Publish(name, verdict(2))
+		}
+		c.set.Publish("blue", verdict(2, 1))
+		during(time.Minute)
+		c.set.Publish("blue", verdict(2)) // 300 additions, of which the first third is sent at once
+		during(50 * time.Millisecond)
+		order := c.log(time.Millisecond)
+		for _, name := range dying {
+			c.set.Publish(name, verdict(2, 1))
+			during(50 * time.Millisecond)
+		}
+		count := make(map[string]int)
+		c.all["shop/web"].set(func() { // the log is under its lock
+			for _, name := range *order {
+				kind, _, _ := strings.Cut(name, "web")
+				count[kind]++
+			}
+		})
+		if shop, blog := count["shop/"], count["blog/"]; shop < 8 || blog < 8 {
+			t.Errorf("got %d additions of one namespace, whose other endpoints die meanwhile, and %d of another, want as many of each", shop, blog)
+		}
+		during(time.Minute)
+	})
+}
+
 func TestContract55ATargetThatComesAndGoesIsWrittenNoMoreOften(t *testing.T) {
 	inCrowd(t, writer.SetOptions{}, []string{"flip/web"}, func(t *testing.T, c *crowd) {
 		s := c.all["flip/web"]

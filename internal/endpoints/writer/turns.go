@@ -15,8 +15,12 @@ type turns struct {
 	taken int
 }
 
-// noClass is the class of a fill that has nothing to send.
-const noClass = -1
+const (
+	// noClass is the class of a fill that has nothing to send.
+	noClass = -1
+	// classes is how many there are.
+	classes = 2 * (Rest + 1)
+)
 
 // classOf returns the place of a turn: what is tried again comes after what is as
 // urgent.
@@ -52,10 +56,10 @@ func (t *turns) remove(f *fill) {
 }
 
 // take takes out the fill that sends next, of those that are allowed to; nil if none
-// is, and its class. It is the first of the namespace whose last turn is the longest ago.
+// is, and its class. It is the first of the namespace whose last turn in the class is the longest ago.
 func (t *turns) take(allowed func(*fill) bool) (next *fill, class int) {
 	for _, f := range t.waiting {
-		first := next == nil || f.class < next.class || f.class == next.class && f.namespace.turn < next.namespace.turn
+		first := next == nil || f.class < next.class || f.class == next.class && f.namespace.turns[f.class] < next.namespace.turns[f.class]
 		if first && allowed(f) {
 			next = f
 		}
@@ -64,7 +68,8 @@ func (t *turns) take(allowed func(*fill) bool) (next *fill, class int) {
 		return nil, noClass
 	}
 	t.taken++
-	class, next.namespace.turn = next.class, t.taken
+	class = next.class
+	next.namespace.turns[class] = t.taken
 	t.remove(next)
 	return next, class
 }
