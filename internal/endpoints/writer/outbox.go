@@ -195,7 +195,6 @@ func (o *Outbox) Planned(known []publish.Slice) []publish.Slice {
 			planned = put(planned, r.write.Slice)
 		}
 	}
-	slices.SortFunc(planned, publish.CompareSlices)
 	return planned
 }
 
