@@ -94,10 +94,10 @@ test-bench: ## Vet and test the module bench: the targets of that comparison
 	cd bench && go vet ./... && go test -count=1 ./...
 
 .PHONY: lint
-lint: packages ## Check format, go.mod, scripts, workflows and the rules of .golangci.yml
+lint: packages ## Check format, go.mod, that bench compiles, scripts, workflows and the rules of .golangci.yml
 	@unformatted=$$(gofmt -l .); [ -z "$$unformatted" ] || { printf 'not gofmt-ed: %s\n' $$unformatted; exit 1; }
 	go mod tidy -diff
-	cd bench && go mod tidy -diff
+	cd bench && go mod tidy -diff && go vet ./...
 	cd test/oracle && go mod tidy -diff
 	@tools/build.sh lint
 	git ls-files -z --cached --others --exclude-standard '*.sh' .ci/run | xargs -0 shellcheck --external-sources
