@@ -174,11 +174,9 @@ type Server struct {
 	targets *targets
 	teller  *teller
 	// parts are what Run waits for.
-	parts  sync.WaitGroup
-	memory assign.Memory
-	// beat is when the loop last came round, as nanoseconds since start.
-	beat    atomic.Int64
-	start   time.Time
+	parts   sync.WaitGroup
+	memory  assign.Memory
+	beat    transport.Beat
 	settled bool
 	// pause is how long the loop waits at least until the next pass, and ran when it began.
 	pause time.Duration
@@ -214,7 +212,7 @@ func New(opts Options) (*Server, error) {
 	opts.Concurrency, opts.MaxChecks = transport.SocketShare(opts.Concurrency), cmp.Or(opts.MaxChecks, 2*assign.MaxChecks)
 	lost := &knownDocuments{Documents: opts.Documents, kinds: make(map[string]bool), asked: make(map[share]bool)}
 	opts.Documents = lost
-	s := &Server{opts: opts, lost: lost, news: make(chan struct{}, 1), start: time.Now()}
+	s := &Server{opts: opts, lost: lost, news: make(chan struct{}, 1)}
 	s.set = writer.NewSet(writer.SetOptions{Lanes: opts.Lanes, Rate: rate, Random: opts.Random})
 	s.probes = health.NewHub(health.HubOptions{Concurrency: opts.Concurrency, MaxChecks: opts.MaxChecks})
 	opts.Connections.Random = opts.Random
@@ -250,7 +248,7 @@ func (s *Server) Run(ctx context.Context) error {
 		s.parts.Go(func() { s.findLeft(inner) })
 	}
 	s.parts.Go(func() { s.set.Run(inner) })
-	defer s.beat.Store(0)
+	defer s.beat.Ended()
 	for s.await(inner, s.pass(inner, time.Now())) {
 	}
 	return nil
@@ -270,10 +268,4 @@ func (s *Server) Alive() bool { return s.LoopAge() < Stalled }
 
 // LoopAge returns how long ago the slowest of the loops came round last, 0 where none
 // runs.
-func (s *Server) LoopAge() time.Duration {
-	age := max(s.set.Age(), s.groups.age())
-	if beat := s.beat.Load(); beat != 0 {
-		age = max(age, time.Since(s.start)-time.Duration(beat))
-	}
-	return age
-}
+func (s *Server) LoopAge() time.Duration { return max(s.beat.Age(), s.set.Age(), s.groups.age()) }

@@ -12,7 +12,7 @@ import (
 // pass is the way of the data: what the documents, Services and slices say becomes a
 // plan, and the plan becomes what runs. It returns when time alone calls for the next.
 func (s *Server) pass(ctx context.Context, now time.Time) time.Time {
-	s.alive()
+	s.beat.Came()
 	defer func() {
 		if s.pause = pause; now.Sub(s.ran) < retry && !s.begun() {
 			s.pause = min(pause, time.Since(now)) // a start is not made slower
@@ -56,7 +56,7 @@ func (s *Server) await(ctx context.Context, next time.Time) bool {
 		latest = next
 	}
 	for {
-		s.alive()
+		s.beat.Came()
 		timer := time.NewTimer(max(0, min(retry, time.Until(latest))))
 		select {
 		case <-ctx.Done():
@@ -80,9 +80,6 @@ func (s *Server) begun() bool {
 	last := s.shown.Load()
 	return last != nil && !slices.Contains(last.groups, nil)
 }
-
-// alive notes that the loop came round.
-func (s *Server) alive() { s.beat.Store(int64(max(time.Since(s.start), 1))) }
 
 // quiet reports whether everything runs as the last plan says and none of it is to change,
 // so that nothing has to be tried again.

@@ -4,13 +4,13 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
-	"sync/atomic"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/peers"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // GroupOptions are what a Group is made of.
@@ -52,10 +52,7 @@ type GroupOptions struct {
 // number of targets. Groups of a pool may begin and end while it is read.
 type Group struct {
 	opts GroupOptions
-	// beat is when the loop last came round, as nanoseconds since start, 0 while
-	// it does not run.
-	beat  atomic.Int64
-	start time.Time
+	beat transport.Beat
 	// decide is guard.Decide.
 	decide func(guard.Input, guard.Policy) guard.Verdict
 }
@@ -65,7 +62,7 @@ func NewGroup(opts GroupOptions) *Group {
 	if opts.Observe == nil {
 		opts.Observe = func(Outcome) {}
 	}
-	return &Group{opts: opts, start: time.Now(), decide: guard.Decide}
+	return &Group{opts: opts, decide: guard.Decide}
 }
 
 // Run checks and decides until ctx ends, and returns when everything it started has
@@ -127,10 +124,10 @@ func (l *loop) end() {
 
 // serve runs the loop.
 func (l *loop) serve(ctx context.Context) {
-	defer l.Group.beat.Store(0)
+	defer l.Group.beat.Ended()
 	l.watch()
 	for {
-		l.Group.beat.Store(int64(max(time.Since(l.Group.start), 1)))
+		l.Group.beat.Came()
 		e, ok := l.wait(ctx)
 		if !ok {
 			return
@@ -140,13 +137,7 @@ func (l *loop) serve(ctx context.Context) {
 }
 
 // Age returns how long ago the loop came round last, 0 where it does not run.
-func (g *Group) Age() time.Duration {
-	beat := g.beat.Load()
-	if beat == 0 {
-		return 0
-	}
-	return time.Since(g.start) - time.Duration(beat)
-}
+func (g *Group) Age() time.Duration { return g.beat.Age() }
 
 // fastInterval is how often an address whose state is in question is checked.
 func (o GroupOptions) fastInterval() time.Duration {

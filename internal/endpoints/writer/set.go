@@ -7,10 +7,10 @@ import (
 	"maps"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // heartbeat is how often the loop comes round when nothing happens.
@@ -33,10 +33,7 @@ type SetOptions struct {
 type Set struct {
 	opts  SetOptions
 	inbox *inbox
-	// beat is when the loop last came round, as nanoseconds since start, 0 while
-	// it does not run.
-	beat  atomic.Int64
-	start time.Time
+	beat  transport.Beat
 
 	mu sync.Mutex
 	// keys are the slices that have a target.
@@ -49,7 +46,7 @@ func NewSet(opts SetOptions) *Set {
 	if opts.Random == nil {
 		opts.Random = rand.Float64
 	}
-	return &Set{opts: opts, inbox: newInbox(), start: time.Now(), keys: make(map[string]*Filler)}
+	return &Set{opts: opts, inbox: newInbox(), keys: make(map[string]*Filler)}
 }
 
 // Add adds a target. It may be called before and while Run runs, from any goroutine.
@@ -102,21 +99,12 @@ func (s *Set) Idle() bool {
 }
 
 // Age returns how long ago the loop came round last, 0 where it does not run.
-func (s *Set) Age() time.Duration {
-	beat := s.beat.Load()
-	if beat == 0 {
-		return 0
-	}
-	return time.Since(s.start) - time.Duration(beat)
-}
-
-// alive notes that the loop came round.
-func (s *Set) alive() { s.beat.Store(int64(max(time.Since(s.start), 1))) }
+func (s *Set) Age() time.Duration { return s.beat.Age() }
 
 // Run publishes until ctx ends, and returns when the writes under way have ended. It
 // leaves the slices as they are.
 func (s *Set) Run(ctx context.Context) {
-	defer s.beat.Store(0)
+	defer s.beat.Ended()
 	inner, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -131,7 +119,7 @@ func (s *Set) Run(ctx context.Context) {
 		running.Go(func() { l.writer(ctx) })
 	}
 	for ctx.Err() == nil {
-		s.alive()
+		s.beat.Came()
 		l.wait(ctx)
 		if ctx.Err() == nil {
 			l.turn(time.Now())
