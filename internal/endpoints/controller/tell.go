@@ -85,9 +85,9 @@ func (t *teller) trouble(of subject, names naming.Names, err error, holds, over 
 	}
 	switch news := t.news(of, text); {
 	case news && err != nil:
-		t.log.Error(holds, append(args, "error", text)...)
+		t.log.Error(holds, append(args, "error", text)...) //nolint:sloglint // callers give constants
 	case news:
-		t.log.Info(over, args...)
+		t.log.Info(over, args...) //nolint:sloglint // as above
 	}
 }
 

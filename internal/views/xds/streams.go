@@ -122,7 +122,7 @@ func (a *aggregated) serve(stream grpc.ServerStream, protocol Protocol) error {
 	}
 	ctx, end := context.WithCancelCause(from)
 	defer end(nil)
-	defer context.AfterFunc(a.streams, func() { end(errStops) })() //nolint:contextcheck // a stream ends with either
+	defer context.AfterFunc(a.streams, func() { end(errStops) })()
 	below, ok := grpc.ServerTransportStreamFromContext(from).(transportStream)
 	if !ok {
 		return status.Error(codes.Internal, "this program was built with a version of gRPC that it does not know")

@@ -1,3 +1,5 @@
+//go:build linux
+
 package system
 
 // ParseStat reads a line of /proc; see parseStat.
