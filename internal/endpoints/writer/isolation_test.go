@@ -510,6 +510,39 @@ func TestContract54WhatFailedIsTriedAgainByTwoWritersAtMost(t *testing.T) {
 	})
 }
 
+// TestContract54WhatIsTriedAgainComesAfterWhatIsAsUrgent: while there is always something new to
+// write, the only writer is not used to try again.
+func TestContract54WhatIsTriedAgainComesAfterWhatIsAsUrgent(t *testing.T) {
+	inCrowd(t, writer.SetOptions{Lanes: 1}, []string{"bad/web"}, func(t *testing.T, c *crowd) {
+		c.all["bad/web"].set(func() { c.all["bad/web"].write = func(context.Context, publish.Write) error { return errRefused } })
+		c.busy(time.Second, neighbours...)
+		writes := func() (bad, good int) {
+			for _, name := range neighbours {
+				good += len(c.all[name].taken())
+			}
+			return len(c.all["bad/web"].taken()), good
+		}
+		change := func(seconds int) {
+			for i := range seconds {
+				v := verdict(2)
+				v.Members[0].Zone = fmt.Sprint("z", i)
+				c.set.Publish("blue", v)
+				during(time.Second)
+			}
+		}
+		change(4)
+		writes()
+		change(20)
+		if bad, good := writes(); bad > 0 || good < 18 {
+			t.Errorf("got %d writes that try again, and %d others, want none and one each second", bad, good)
+		}
+		during(time.Minute)
+		if bad, _ := writes(); bad == 0 {
+			t.Error("what failed was not tried again")
+		}
+	})
+}
+
 func TestContract54AllSlowNamespacesTogetherHaveTwoOfTheReaders(t *testing.T) {
 	t.Parallel()
 	for slow, want := range []bool{true, true, false, false} {
