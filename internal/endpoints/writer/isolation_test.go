@@ -551,3 +551,19 @@ func TestContract54AllSlowNamespacesTogetherHaveTwoOfTheReaders(t *testing.T) {
 		}
 	}
 }
+
+// TestATargetThatIsGoneTakesNoOtherOut: its slices may have another target by now.
+func TestATargetThatIsGoneTakesNoOtherOut(t *testing.T) {
+	inCrowd(t, writer.SetOptions{}, nil, func(t *testing.T, c *crowd) {
+		web := c.all["shop/web"]
+		old := web.added
+		c.set.Remove(old)
+		c.add(web)
+		c.set.Remove(old)
+		during(time.Second)
+		if _, err := c.set.Add(writer.Options{Fills: []writer.Fill{web.fill}}); err == nil {
+			t.Error("the same slices got two targets")
+		}
+		c.wantAtOnce("the first target was removed twice")
+	})
+}
