@@ -78,8 +78,10 @@ type history struct {
 	// used are the endpoints that were used at the last look.
 	used   map[string]map[netip.AddrPort]bool
 	oracle controllertest.Oracle
-	log    []string
-	at     time.Time
+	// removed is when a pool was removed last.
+	removed time.Time
+	log     []string
+	at      time.Time
 }
 
 // newHistory is a world of three clusters. In every third one they have both families, in every
@@ -265,6 +267,7 @@ func (h *history) step() {
 		h.note("%s", h.Split(one(h, h.Pools)))
 	case n == 18:
 		h.note("%s", h.Remove(one(h, h.Pools)))
+		h.removed = time.Now()
 	case n == 19:
 		pool := one(h, h.Pools)
 		h.empty[pool], h.filled[pool] = !h.empty[pool], time.Now()

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controllertest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
@@ -25,6 +26,9 @@ func (h *history) look() string {
 		away := controllertest.None
 		if time.Since(h.changed[name]) < 3*time.Second {
 			away = controllertest.OtherPorts
+		}
+		if _, left := h.Left[name]; left && time.Since(h.removed) > v1alpha1.DefaultReleaseAfter-time.Second {
+			away = controllertest.Released
 		}
 		if problem := h.oracle.Look(name, h.truth(name, its[name]), away); problem != "" {
 			return problem

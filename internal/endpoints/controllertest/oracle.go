@@ -30,11 +30,12 @@ const (
 	CannotWrite
 	Refused
 	StoredOtherwise
-	// Unclear, Fewer, Replaced and Kept are what documents say, or do not say any more.
+	// Unclear, Fewer, Replaced, Kept and Released are what documents say, or do not say any more.
 	Unclear
 	Fewer
 	Replaced
 	Kept
+	Released
 )
 
 // Says returns the number of the promise and words of it.
@@ -70,6 +71,8 @@ func (p Promise) Says() (number int, words string) {
 		return 204, "Replaced is what a valid binding or annotation does not name any more"
 	case Kept:
 		return 204, "What no document speaks of any more stays, unchecked"
+	case Released:
+		return 60, "then its slices are emptied"
 	case None:
 	}
 	return 0, ""

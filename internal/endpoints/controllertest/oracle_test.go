@@ -29,7 +29,7 @@ func TestEachExceptionOfTheOracleQuotesItsPromise(t *testing.T) {
 			t.Errorf("contract %d does not say %q", number, words)
 		}
 	}
-	if p != controllertest.Kept+1 {
+	if p != controllertest.Released+1 {
 		t.Errorf("got %d exceptions, want a promise for each", p-1)
 	}
 }
