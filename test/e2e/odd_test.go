@@ -107,19 +107,19 @@ func oddFiles(t *testing.T, w *world) []oddity {
 	good := marshal(t, w.nodes)
 	return []oddity{
 		{"gone", gone, "no such file"},
-		{"a folder", folder, "a folder"},
+		{"a folder", folder, "not a regular file"},
 		{"a FIFO", func(t *testing.T, path string) {
 			t.Helper()
 			if err := syscall.Mkfifo(path, 0o600); err != nil {
 				t.Fatal(err)
 			}
-		}, "a FIFO"},
+		}, "not a regular file"},
 		{"a link to a device", func(t *testing.T, path string) {
 			t.Helper()
 			if err := os.Symlink("/dev/zero", path); err != nil {
 				t.Fatal(err)
 			}
-		}, "a device"},
+		}, "not a regular file"},
 		{"2 GiB", func(t *testing.T, path string) {
 			t.Helper()
 			content("")(t, path+".large")
