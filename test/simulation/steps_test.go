@@ -243,7 +243,11 @@ func (w *world) checkBounds(p *process) {
 	if n := len(status.Findings); n > explain.MaxGone+addresses {
 		w.breach(33, "%d findings are kept", n)
 	}
-	if n, most := runtime.NumGoroutine(), 60+2*addresses; n > most {
+	most := 60 + 2*addresses
+	if w.second != nil {
+		most *= 2 // two processes run
+	}
+	if n := runtime.NumGoroutine(); n > most {
 		w.breach(33, "%d goroutines run, more than %d", n, most)
 	}
 	if !p.syncer.Alive() {
