@@ -329,7 +329,7 @@ func annotationOf(field string) string {
 	return field
 }
 
-// unknownAnnotations tells of annotations with our prefix that have no effect. Those of
+// unknownAnnotations tells of annotations of our API group that have no effect. Those of
 // other programs of this project are none of them.
 func unknownAnnotations(s Service) []Notice {
 	known := append(v1alpha1.BindingAnnotations(), v1alpha1.ViewAnnotations()...)

@@ -89,7 +89,7 @@ type Notice struct {
 
 // The reasons of notices.
 const (
-	// UnknownAnnotation is an annotation with our prefix that has no effect.
+	// UnknownAnnotation is an annotation of our API group that has no effect.
 	UnknownAnnotation = "UnknownAnnotation"
 	// BindingWins is a Service with annotations and a binding.
 	BindingWins = "BindingWins"

@@ -61,7 +61,7 @@ const (
 	everyName = "*"
 )
 
-// seed makes the hashes of names those of this process: nobody can choose names that clash.
+// seed is drawn by each process, so that nobody can choose two names with one hash.
 var seed = maphash.MakeSeed()
 
 func newInterest(c *client, of *collection) *interest {

@@ -34,7 +34,7 @@ const (
 // Service is what is kept of a Service. It is never changed.
 type Service struct {
 	// Annotations are those that choose a pool and a check, each cut where no decoder
-	// accepts it, and the name of one with our prefix that nobody knows.
+	// accepts it, and the name of one of our API group that nobody knows.
 	assign.Service
 	// left says that there was no room for ports and annotations.
 	left bool
@@ -59,7 +59,7 @@ func newService(object *corev1.Service) *Service {
 }
 
 // mostOfAnnotation returns how many bytes of the value of an annotation are read, 0 of one
-// that is not. Of those with our prefix that the program does not know the names of
+// that is not. Of those of our API group that the program does not know the names of
 // the first are read, to tell them. A Service may have thousands, so no memory is allocated for one.
 func mostOfAnnotation() func(name []byte, before int) int {
 	read := make(map[string]bool)
@@ -78,7 +78,7 @@ func mostOfAnnotation() func(name []byte, before int) int {
 	}
 }
 
-// unknown returns the first name of an annotation with our prefix that is none of ours, to
+// unknown returns the first name of an annotation of our API group that this program does not know, to
 // tell of it, or an empty text.
 func unknown(annotations map[string]string) (first string) {
 	ours := slices.Concat(v1alpha1.BindingAnnotations(), v1alpha1.ViewAnnotations())
