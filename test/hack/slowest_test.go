@@ -91,6 +91,7 @@ func TestTheCheckListsTheSlowestAndEndsAsItsSteps(t *testing.T) {
 	}{
 		"all pass":                   {0, 0, "", slowest},
 		"a step fails":               {7, 0, "", slowest},
+		"a test fails":               {2, 0, "", "== what failed\n--- TestC\n"},
 		"what runs beside one fails": {0, 1, "", "the simulation's last line"},
 		"no list can be made":        {0, 0, "exit 3", "== passed"},
 		"nor does the step pass":     {7, 0, "exit 3", "== make test"},
