@@ -117,13 +117,15 @@ func storm(w *lab.World, x *lab.Target, random *rand.Rand, count int) {
 	}
 }
 
-// renew replaces a worker, which ends as soon as it is out of the slice.
+// renew replaces a worker, which ends when it is out of the slice and gets no request
+// any more: kube-proxy may be late with a drain of 2 s when it has just got over a fault.
 func renew(_ *lab.World, x *lab.Target, old *lab.Worker) {
 	fresh := x.AddWorker()
 	x.Mark("%s for %s", fresh.Name, old.Name)
 	x.Join(fresh)
 	x.AwaitAnswers(fresh)
 	x.Leave(old)
+	x.AwaitNoAnswers(old)
 	x.AwaitState(old, "")
 	x.Gone(old)
 	old.Remove()
