@@ -85,7 +85,7 @@ func (r *rules) life(key Key, uses []use, asked bool, w wish) []use {
 		if !slices.ContainsFunc(w.uses, func(want Use) bool { return is(want)(u) }) {
 			u.next = nil
 			if !u.PortFromService {
-				u.Ports = renamed(u.Ports, ports)
+				u.Ports = renamed(r.stored(key, &u.Use), ports)
 			}
 			why := r.endOf(key, u, asked, w)
 			if why == replaced && u.left.IsZero() && !u.recovered {
@@ -105,7 +105,7 @@ func (r *rules) change(key Key, u use, want Use) use {
 		return use{Use: want} // so it is nearly always
 	}
 	if wanted, _ := r.named(key, &want); !u.PortFromService {
-		u.Ports = renamed(u.Ports, wanted)
+		u.Ports = renamed(r.stored(key, &u.Use), wanted)
 	}
 	same := r.samePorts(key, &u.Use, &want)
 	_, useful := r.named(key, &u.Use)

@@ -1,9 +1,11 @@
 package assign_test
 
 import (
+	"fmt"
 	"iter"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -628,5 +630,74 @@ func TestContract62PortsInAnotherOrderAreNoOtherPorts(t *testing.T) {
 	w.in.Bindings = []v1alpha1.EndpointBinding{b}
 	if w.after(time.Second); len(w.plan.Targets[0].Uses) != 1 || w.plan.Targets[0].Uses[0].Next != nil || w.plan.Targets[0].Uses[0].State != assign.Active {
 		t.Errorf("got %+v, want no hand-over", w.plan.Targets[0].Uses)
+	}
+}
+
+// Contract 206: the old name of a port is the one that the slices have. While writes are refused, a
+// Service changes its ports twice, and in the end has a port of the first name again.
+func TestContract206ANameThatWasNotStoredServesNobody(t *testing.T) {
+	t.Parallel()
+	swapped := [3]string{"http:30080", "web:30080 admin:30090", "http:30090 admin:30080"}
+	parsed := func(text string) (ports []publish.Port) {
+		for _, one := range strings.Fields(text) {
+			name, number, _ := strings.Cut(one, ":")
+			n, err := strconv.ParseUint(number, 10, 16)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ports = append(ports, publish.Port{Name: name, Protocol: publish.TCP, Number: uint16(n)})
+		}
+		return ports
+	}
+	for name, c := range map[string]struct {
+		refuses, leaves bool
+		// each are the ports that the Service has one after the other.
+		each [3]string
+		want string
+		// also are ports of another slice, by its name, which has endpoints where it says so.
+		also      string
+		slice     string
+		endpoints int
+	}{
+		"stored":                     {each: swapped, want: "admin:30080"},
+		"refused":                    {refuses: true, each: swapped, want: "http:30080"},
+		"refused, and leaves":        {refuses: true, leaves: true, each: swapped, want: "http:30080"},
+		"a name that is gone":        {refuses: true, each: [3]string{"old:30080", swapped[1], "http:30080 web:30090"}, want: "web:30080"},
+		"a number twice":             {refuses: true, each: [3]string{"http:30080 grpc:30080", "web:30080 admin:30080", "http:30090 grpc:30091"}, want: "http:30080 grpc:30080"},
+		"a number twice, one stored": {refuses: true, each: [3]string{"http:30080 grpc:30080", "http:30080 admin:30080", "grpc:30091 other:30092"}, want: "other:30080 grpc:30080"},
+		"a slice of another pool":    {each: swapped, want: "admin:30080", slice: "a.green", also: "http:30080", endpoints: 1},
+		"an empty slice":             {each: swapped, want: "admin:30080", slice: "a.blue.ipv6", also: "http:30080"},
+		"one slice is stored":        {refuses: true, each: [3]string{"http:30080", "web:30080 admin:30090", "http:30090 web:30091"}, want: "http:30080", slice: "a.blue.ipv6", also: "web:30080", endpoints: 1},
+		"no name twice":              {refuses: true, each: [3]string{"http:30080 grpc:30080", "web:30080 admin:30080", "http:30090 one:30091 two:30092"}, want: "http:30080 admin:30080", slice: "a.blue.ipv6", also: "http:30080", endpoints: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := filled(t, "shop/a")
+			w.in.Bindings[0].Spec.HealthCheck = &v1alpha1.BindingHealthCheck{Mode: v1alpha1.HealthCheckTCP, Port: ptr.To(int32(30080))}
+			for i, ports := range c.each {
+				w.refuses["a.blue"] = c.refuses && i > 0
+				if i > 0 { // which port to check is ambiguous from now on, so what there was stays
+					w.in.Bindings[0].Spec.HealthCheck = nil
+				}
+				if c.leaves && i == 2 {
+					w.in.Bindings[0].Spec.Pools[0].Name = "green"
+				}
+				if c.slice != "" && i == 2 {
+					w.in.Published = append(w.in.Published, assign.PublishedSlice{Key: key("shop/a"), Pool: "blue", Slice: c.slice, Ports: parsed(c.also), Endpoints: c.endpoints})
+				}
+				w.in.Services[0].Ports = nil
+				for j, p := range parsed(ports) {
+					w.in.Services[0].Ports = append(w.in.Services[0].Ports, publish.ServicePort{Name: p.Name, Protocol: p.Protocol, Port: uint16(80 + j), TargetPort: p.Number})
+				}
+				w.after(time.Second)
+			}
+			var got []string
+			for _, p := range w.plan.Targets[0].Uses[0].Ports {
+				got = append(got, fmt.Sprintf("%s:%d", p.Name, p.Number))
+			}
+			if got := strings.Join(got, " "); got != c.want {
+				t.Errorf("got the ports %s, want %s", got, c.want)
+			}
+		})
 	}
 }

@@ -36,9 +36,6 @@ func (r *rules) samePorts(key Key, a, b *Use) bool {
 
 // serves reports whether a use has every port of the Service that another one has.
 func (r *rules) serves(key Key, u, other *Use) bool {
-	has := func(ports []publish.Port, p publish.Port) bool {
-		return slices.ContainsFunc(ports, func(o publish.Port) bool { return o.Name == p.Name && o.Protocol == p.Protocol })
-	}
 	ours, _ := r.named(key, u)
 	theirs, _ := r.named(key, other)
 	return !slices.ContainsFunc(r.offered(key), func(p publish.Port) bool { return has(theirs, p) && !has(ours, p) })
@@ -88,6 +85,31 @@ func renamed(ports, wanted []publish.Port) []publish.Port {
 		out[left[0]].Name = free[0].Name
 	}
 	return out
+}
+
+// stored returns the ports of a use under the names that its slices have, where the Service has
+// these too: a name that was not stored yet serves nobody, and the one of before does.
+func (r *rules) stored(key Key, u *Use) []publish.Port {
+	ports, offered := slices.Clone(u.Ports), r.offered(key)
+	for _, p := range r.slices[key] {
+		if p.Endpoints == 0 || !u.owns(key, p.Slice) {
+			continue
+		}
+		for _, its := range p.Ports {
+			i := slices.IndexFunc(ports, func(o publish.Port) bool {
+				return o.Number == its.Number && o.Protocol == its.Protocol && !has(p.Ports, o)
+			})
+			if i >= 0 && has(offered, its) && !has(ports, its) && !has(u.Ports, its) {
+				ports[i].Name = its.Name
+			}
+		}
+	}
+	return ports
+}
+
+// has reports whether ports have one of the name and protocol of another, whatever its number.
+func has(ports []publish.Port, p publish.Port) bool {
+	return slices.ContainsFunc(ports, func(o publish.Port) bool { return o.Name == p.Name && o.Protocol == p.Protocol })
 }
 
 // offered are the numeric target ports of a Service.
