@@ -166,13 +166,14 @@ func pauseLocal(w *lab.World, x *lab.Target, _ *lab.Worker) {
 	w.Local.Resume()
 }
 
-// loseLocal restarts what kube-proxy watches, too: after that it backs off, up to
-// half a minute, and only a new worker that answers shows that it is back.
+// loseLocal restarts what kube-proxy watches, too, which would back off after that for longer than
+// anything else here takes. A new worker that answers shows that a new one is there.
 func loseLocal(w *lab.World, x *lab.Target, old *lab.Worker) {
 	x.Mark("local API server restarts")
 	w.Local.Stop()
 	pause(time.Second)
 	w.Local.Start()
+	w.RestartProxy()
 	renew(w, x, old)
 }
 

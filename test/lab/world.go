@@ -33,6 +33,7 @@ type World struct {
 	pods    bool
 	kubelet *kubelet
 	names   string
+	proxy   *kubeproxy.Proxy
 }
 
 // clients is the namespace that requests come from, clientNode its address
@@ -66,15 +67,27 @@ func (w *World) start() *World {
 	w.startClusters()
 	netns.Add(t, clients)
 	leg(t, clients, mgmt, netip.MustParseAddr("10.78.0.2"))
-	node := netip.MustParseAddr(clientNode)
-	leg(t, clients, data, node)
+	leg(t, clients, data, netip.MustParseAddr(clientNode))
 	// All sources are local, and a packet to a Service has a way until kube-proxy's
 	// rules give it its destination.
 	netns.Run(t, clients, "ip", "route", "add", "local", sources, "dev", "lo")
 	netns.Run(t, clients, "ip", "route", "add", "default", "via", "10.77.127.254", "dev", data)
-	kubeproxy.Start(t, w.Local, kubeproxy.Options{Namespace: clients, Addresses: []netip.Addr{node}})
+	w.startProxy()
 	progress("the lab stands after %.0f s", time.Since(began).Seconds())
 	return w
+}
+
+func (w *World) startProxy() {
+	w.t.Helper()
+	w.proxy = kubeproxy.Start(w.t, w.Local, kubeproxy.Options{Namespace: clients, Addresses: []netip.Addr{netip.MustParseAddr(clientNode)}})
+}
+
+// RestartProxy gives the clients a new kube-proxy, which has read all when this returns. One
+// whose API server was away backs off for up to a minute.
+func (w *World) RestartProxy() {
+	w.t.Helper()
+	w.proxy.Stop()
+	w.startProxy()
 }
 
 // compile builds the backend and the load, without the race detector: they have
