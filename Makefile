@@ -20,6 +20,8 @@ STORM ?= 10m
 # Where the lab leaves its figures; with REPORT=1 it writes test/lab/results/traffic.md of them.
 LAB_RESULTS ?= $(CURDIR)/bin/lab
 LAB_PACKAGES = ./test/lab ./test/conformance ./test/envoy ./test/proxies
+# What of go test -v is chatter; .ci/run needs more of it, to say which test wrote a line.
+LAB_CHATTER = ^ *===
 # The lab's own tests are few and wait most of the time; more of them at once do not disturb each other.
 LAB_FLAGS = -tags lab -count=1 -p 1 -parallel 7 -v
 # What runs without the race detector is compiled as the programs are, so that nothing is compiled for both.
@@ -72,16 +74,16 @@ test-short: packages ## Run the tests that need no API server
 lab: packages ## Send traffic through a real kube-proxy while the world changes, as root (LONG=1: the long form; REPORT=1: write test/lab/results)
 	@tools/build.sh test lab
 	@rm -rf $(LAB_RESULTS) && mkdir -p $(LAB_RESULTS)
-	$(LAB_ROOT) LAB_LONG=$(LONG) LAB_RESULTS=$(LAB_RESULTS) go test $(LAB_FLAGS) -timeout $(if $(LONG),24h,40m) $(TESTFLAGS) $(LAB_PACKAGES) | grep --line-buffered -Ev '^ *=== '
+	$(LAB_ROOT) LAB_LONG=$(LONG) LAB_RESULTS=$(LAB_RESULTS) go test $(LAB_FLAGS) -timeout $(if $(LONG),24h,40m) $(TESTFLAGS) $(LAB_PACKAGES) | grep --line-buffered -Ev '$(LAB_CHATTER)'
 	@# Of the tests of the charts only those that need a real Envoy; make test runs the others.
-	[ -n "$(TESTFLAGS)" ] || $(LAB_ROOT) go test $(LAB_FLAGS) -timeout 20m -run '^TestContract121AnEnvoy' ./test/chart | grep --line-buffered -Ev '^ *=== '
+	[ -n "$(TESTFLAGS)" ] || $(LAB_ROOT) go test $(LAB_FLAGS) -timeout 20m -run '^TestContract121AnEnvoy' ./test/chart | grep --line-buffered -Ev '$(LAB_CHATTER)'
 	@[ -z "$(REPORT)" ] || go run ./test/lab/report -from $(LAB_RESULTS) -to test/lab/results
 
 .PHONY: soak
 soak: packages ## Rotate workers and break things for DURATION (1h) at high speed, as root
 	@tools/build.sh test lab
 	@mkdir -p $(LAB_RESULTS)
-	$(LAB_ROOT) LAB_DURATION=$(DURATION) LAB_RESULTS=$(LAB_RESULTS) go test $(LAB_FLAGS) -timeout 0 -run '^TestSoak$$' ./test/lab | grep --line-buffered -Ev '^ *=== '
+	$(LAB_ROOT) LAB_DURATION=$(DURATION) LAB_RESULTS=$(LAB_RESULTS) go test $(LAB_FLAGS) -timeout 0 -run '^TestSoak$$' ./test/lab | grep --line-buffered -Ev '$(LAB_CHATTER)'
 	@[ -z "$(REPORT)" ] || go run ./test/lab/report -from $(LAB_RESULTS) -to test/lab/results
 
 .PHONY: bench

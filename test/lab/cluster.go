@@ -31,6 +31,9 @@ type ClusterOptions struct {
 	// Abrupt says that a Pod gets its signal as soon as it begins to end. Otherwise it serves
 	// on for 5 s, by a preStop hook.
 	Abrupt bool
+	// Quiet says that after these 5 s it serves on until it gets no request any more: a
+	// kube-proxy of a busy machine was seen to take longer than 5 s.
+	Quiet bool
 	// Unnamed says that the Nodes do not name their address on the private LAN, as in
 	// clusters that IONOS manages. Then the source is a file.
 	Unnamed bool

@@ -26,7 +26,7 @@ func remoteKubeProxies(t *testing.T, w *lab.World) {
 			t.Run(string(mode)+" "+string(policy), func(t *testing.T) {
 				t.Parallel()
 				c := w.Cluster(t, lab.ClusterOptions{
-					Mode: mode, Policy: policy, Nodes: 4, Pods: 3,
+					Mode: mode, Policy: policy, Nodes: 4, Pods: 3, Quiet: policy == corev1.ServiceExternalTrafficPolicyCluster,
 					// What is needed in nftables mode is right in iptables mode, too.
 					Unnamed: true, NodePortAddresses: []string{"10.77.0.0/16"},
 				})

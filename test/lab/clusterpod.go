@@ -71,6 +71,9 @@ func (p *Pod) end() {
 	if !p.cluster.options.Abrupt {
 		<-time.After(preStop)
 	}
+	if p.cluster.options.Quiet {
+		p.cluster.awaitQuiet(p.Name)
+	}
 	p.backend.stop()
 	p.cluster.set(p, podGone)
 	netns.Delete(p.cluster.t, p.Name)

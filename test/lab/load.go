@@ -169,14 +169,20 @@ func (x *Target) AwaitAnswers(workers ...*Worker) {
 // they are drained, also if the slice does not say so.
 func (x *Target) AwaitNoAnswers(workers ...*Worker) {
 	x.t.Helper()
+	for _, w := range workers {
+		x.awaitQuiet(w.Name)
+	}
+}
+
+// awaitQuiet waits until a backend has had no request for two seconds.
+func (x *Target) awaitQuiet(backend string) {
+	x.t.Helper()
 	const quiet = 2 * time.Second
 	begin := time.Now()
-	for _, w := range workers {
-		until(x.t, func() string { return fmt.Sprintf("%s: %s is still asked: %s", x.Name, w.Name, x.summary()) }, func() bool {
-			since := time.Now().Add(-quiet)
-			return since.After(begin) && !x.Record().Answered(w.Name, since)
-		})
-	}
+	until(x.t, func() string { return fmt.Sprintf("%s: %s is still asked: %s", x.Name, backend, x.summary()) }, func() bool {
+		since := time.Now().Add(-quiet)
+		return since.After(begin) && !x.Record().Answered(backend, since)
+	})
 }
 
 // excused are the time-outs that a busy machine explains.
