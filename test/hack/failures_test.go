@@ -8,7 +8,7 @@ import (
 
 func TestWhatFailedIsListedWithItsLastWords(t *testing.T) {
 	const first = `=== RUN   TestGood
-    good_test.go:1: nobody asks
+    good_test.go:1: of a test that passes
 --- PASS: TestGood (0.10s)
 === RUN   TestA
 === RUN   TestB

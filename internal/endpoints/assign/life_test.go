@@ -654,9 +654,9 @@ func TestContract206ANameThatWasNotStoredServesNobody(t *testing.T) {
 		// each are the ports that the Service has one after the other.
 		each [3]string
 		want string
-		// also are ports of another slice, by its name, which has endpoints where it says so.
-		also      string
+		// slice is the name of one more slice, also are its ports, endpoints is how many it has.
 		slice     string
+		also      string
 		endpoints int
 	}{
 		"stored":                     {each: swapped, want: "admin:30080"},

@@ -88,7 +88,8 @@ func renamed(ports, wanted []publish.Port) []publish.Port {
 }
 
 // stored returns the ports of a use under the names that its slices have, where the Service has
-// these too: a name that was not stored yet serves nobody, and the one of before does.
+// these too: kube-proxy finds endpoints by the name that is stored, not by one that was decided
+// and could not be written yet (contract 206).
 func (r *rules) stored(key Key, u *Use) []publish.Port {
 	ports, offered := slices.Clone(u.Ports), r.offered(key)
 	for _, p := range r.slices[key] {
