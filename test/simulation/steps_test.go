@@ -115,7 +115,9 @@ func (w *world) checkDead(p *process, a netip.Addr, slice string) {
 		return
 	}
 	bound := policy.Interval + time.Duration(policy.Fall-1)*w.fast() + w.soon(p, slice)
-	if p.sawCrash(a) {
+	// The check that a lost connection brings is at once. What refused while all failed open is
+	// checked FALL times anew afterwards, and the first of those may be an interval away.
+	if p.sawCrash(a) && p.excusedAt[a].Sub(b.since) <= 2*tick { // the first look at it excuses it, too
 		bound -= policy.Interval
 		w.counts["crashes that a held connection told"]++
 	}
