@@ -15,15 +15,16 @@ import (
 func Resolve(in Input, memory Memory) (Plan, Memory) {
 	wanted, notices, read := requests(in, memory.read)
 	r := newRules(&in)
-	before := r.recovered(memory, wanted)
-	after := make(map[Key]target, len(before))
+	r.before = r.recovered(memory, wanted)
+	maps.DeleteFunc(r.before, func(key Key, _ target) bool {
+		_, asked := wanted[key]
+		return !asked && in.complete(key.Namespace) && r.services[key] == nil // deleted: its slices are left to the garbage collector
+	})
+	r.after, r.adopted = make(map[Key]target, len(r.before)), adopted(r.before, wanted)
 	out := Plan{Notices: notices}
-	for _, key := range order(before, wanted) {
-		t := before[key]
+	for _, key := range order(r.before, wanted) {
+		t := r.before[key]
 		req, asked := wanted[key]
-		if !asked && in.complete(key.Namespace) && r.services[key] == nil {
-			continue // the Service was deleted: its slices are left to the garbage collector
-		}
 		var w wish
 		if asked {
 			w = r.wish(key, req, t.uses)
@@ -37,16 +38,32 @@ func Resolve(in Input, memory Memory) (Plan, Memory) {
 		t.uses = out.lose(key, t.uses)
 		out.Refusals = append(out.Refusals, w.refusals...)
 		if len(t.uses) > 0 {
-			after[key] = t
+			r.after[key] = t
 			out.Notices = append(out.Notices, r.traits(key, t.uses)...)
 		}
 	}
-	l := leave{in: &in, pools: poolsInUse(&in, memory, after), rules: r, targets: after}
+	l := leave{in: &in, pools: poolsInUse(&in, memory, r.after), rules: r, targets: r.after}
 	l.all(&out)
 	slices.SortFunc(out.Targets, func(a, b Assignment) int { return a.Key.Compare(b.Key) })
 	slices.SortStableFunc(out.Refusals, func(a, b Refusal) int { return a.Key.Compare(b.Key) })
 	slices.SortStableFunc(out.Notices, func(a, b Notice) int { return a.Key.Compare(b.Key) })
-	return out, Memory{targets: after, pools: l.pools, read: read}
+	return out, Memory{targets: r.after, pools: l.pools, read: read}
+}
+
+// adopted are the namespaces in which a name is adopted, or asked for.
+func adopted(before map[Key]target, wanted map[Key]request) map[string]bool {
+	in := map[string]bool{}
+	for key, t := range before {
+		if slices.ContainsFunc(t.uses, func(u use) bool { return u.Adopt != "" }) {
+			in[key.Namespace] = true
+		}
+	}
+	for key, req := range wanted {
+		if req.spec.Adopt != "" {
+			in[key.Namespace] = true
+		}
+	}
+	return in
 }
 
 // order lists the keys of targets that have something first, each part sorted.

@@ -92,3 +92,20 @@ func TestContract117AWishWithoutAFittingPortNamesItsField(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+func TestContract205ANameIsOneOfANamespace(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, pool("blue", []string{"blog", "shop"}, "30080"))
+	for _, name := range []string{"blog/web", "shop/web", "shop/yard"} {
+		b := binding(name, "blue")
+		b.Spec.Adopt = "web-remote"
+		w.in.Bindings, w.in.Services = append(w.in.Bindings, b), append(w.in.Services, service(name, 30080))
+	}
+	for range 2 {
+		w.after(time.Minute)
+		if len(w.plan.Targets) != 2 || len(w.plan.Refusals) != 1 || w.plan.Refusals[0].Key != key("shop/yard") || !strings.Contains(w.plan.Refusals[0].Message, "slices web-remote of Service shop/web (") {
+			t.Errorf("got %d targets and the refusals %+v, want that of shop/yard alone, which names shop/web", len(w.plan.Targets), w.plan.Refusals)
+		}
+		w.restart()
+	}
+}

@@ -13,7 +13,12 @@ import (
 
 // rules are what wishes are held against.
 type rules struct {
-	in       *Input
+	in *Input
+	// before and after are what targets have in the memory, and by this plan so far.
+	before, after map[Key]target
+	// adopted says in which namespaces a name is adopted, or asked for.
+	adopted map[string]bool
+
 	pools    map[string]*v1alpha1.EndpointPool
 	services map[Key]*Service
 	slices   map[Key][]PublishedSlice
@@ -64,6 +69,9 @@ func (r *rules) wish(key Key, req request, had []use) wish {
 	var w wish
 	for _, name := range req.spec.PoolNames() {
 		u := Use{Group: Group{Pool: name, Remote: req.remoteOf(name)}, Ports: ports.Ports, PortFromService: ports.PortFromService, Adopt: req.spec.Adopt, By: req.by(), CheckBy: req.checkBy(req.spec.HealthCheck)}
+		if refusal := r.sharesNames(key, req, u, had); refusal.Reason != "" {
+			return wish{refusals: []Refusal{refusal}, broken: true}
+		}
 		if refusal := r.grant(key, req, &u, had); refusal.Reason != "" {
 			w.refusals = append(w.refusals, refusal)
 			continue
@@ -85,6 +93,32 @@ func adoptInUse(key Key, req request, had []use) Refusal {
 			req.spec.Adopt, key, u.Pool, req.subject(key, "spec.adopt"), key.Service, u.Pool)}
 	}
 	return Refusal{}
+}
+
+// sharesNames refuses a use that is new if a slice of it could have the name of a slice of another use in
+// the namespace: whose endpoints are in that could not be told any more. Only an adopted name can be so.
+func (r *rules) sharesNames(key Key, req request, u Use, had []use) (refusal Refusal) {
+	name, first := u.SliceName(key), Key{}
+	if req.variables || !r.adopted[key.Namespace] || slices.ContainsFunc(had, func(o use) bool { return o.SliceName(key) == name }) {
+		return Refusal{}
+	}
+	field, remedy := "spec.adopt", "set another spec.adopt, or none"
+	if u.Adopt == "" {
+		field, remedy = "spec.pools", "set spec.adopt to that name, if the slices are its own, or to a name of its own"
+	}
+	for _, targets := range []map[Key]target{r.before, r.after} {
+		for other, t := range targets {
+			i := slices.IndexFunc(t.uses, func(o use) bool { return o.owns(other, name) || u.owns(key, o.SliceName(other)) })
+			if other.Namespace != key.Namespace || i < 0 || refusal.Reason != "" && first.Compare(other) <= 0 {
+				continue
+			}
+			first = other // of several the same one in every process
+			refusal = Refusal{key, u.Pool, v1alpha1.ReasonInvalid, fmt.Sprintf(
+				"slices %s of Service %s would have names in common with slices %s of Service %s (%s): the Service stays as it is; %s",
+				name, key, t.uses[i].SliceName(other), other, req.subject(key, field), remedy)}
+		}
+	}
+	return refusal
 }
 
 // grant completes a use with its check, or says why the pool does not grant it. A pool

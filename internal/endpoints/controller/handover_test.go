@@ -636,6 +636,52 @@ func TestContract205AdoptedSlicesPassToNoOtherPoolInOneStep(t *testing.T) {
 	})
 }
 
+// Names are those of one target, the further slices of which have a name, too: whose endpoints are in them
+// could not be told otherwise.
+func TestContract205NamesOfAnotherTargetAreNotAdopted(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ first, then []string }{
+		"a Service, what another one adopted":            {[]string{"shop/web web-remote"}, []string{"shop/web web-remote", "shop/api web-remote"}},
+		"a Service, the second slice of another":         {[]string{"shop/web web-remote"}, []string{"shop/web web-remote", "shop/api web-remote-2"}},
+		"a Service, what makes those of another further": {[]string{"shop/web web-remote-2"}, []string{"shop/web web-remote-2", "shop/api web-remote"}},
+		"a Service, slices that have the other's pool":   {[]string{"shop/web"}, []string{"shop/web", "shop/api web.blue.ipv6"}},
+		"a Service, one that follows later":              {[]string{"shop/api web.blue.2"}, []string{"shop/api web.blue.2", "shop/web"}},
+		"its own second slice":                           {[]string{"shop/web"}, []string{"shop/web web.blue.2"}},
+		"its own first slice, from the second":           {[]string{"shop/web web.blue.2"}, []string{"shop/web"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Test(t, func(t *testing.T) {
+				w, pools := blueAndRed(t)
+				w.service("shop/web", "http:8080")
+				w.service("shop/api", "http:8080")
+				bind := func(bindings []string) {
+					all := []string{pools}
+					for _, b := range bindings {
+						service, adopt, _ := strings.Cut(b, " ")
+						all = append(all, bindingOf(service, "blue", "adopt: "+adopt))
+					}
+					w.documents(all...)
+				}
+				served, _, _ := strings.Cut(c.first[0], " ")
+				bind(c.first)
+				w.start()
+				during(20 * time.Second)
+				bind(c.then)
+				during(time.Minute)
+				w.restart()
+				during(time.Minute)
+				w.locked(func() { w.dead["10.0.0.2"] = true })
+				during(time.Minute)
+				if diff := cmp.Diff([]string{"10.0.0.1:8080"}, w.usable(served)); diff != "" || !w.told("Invalid") {
+					t.Errorf("told %q; (-want +got):\n%s", w.events, diff)
+				}
+				w.stop()
+			})
+		})
+	}
+}
+
 // While failing open, and while the endpoints leave for a pool that does not work.
 func TestContract206APortThatOnlyChangesItsNameChangesAtOnce(t *testing.T) {
 	t.Parallel()
