@@ -75,10 +75,6 @@ func (a *Answerer) Run(ctx context.Context) {
 	defer r.trying.Wait()
 	defer stop()
 	for {
-		var due <-chan time.Time
-		if r.leader != "" && r.line() != r.written {
-			due = time.After(r.pause)
-		}
 		select {
 		case <-ctx.Done():
 			return
@@ -86,7 +82,7 @@ func (a *Answerer) Run(ctx context.Context) {
 			r.take(ctx)
 		case t := <-r.done:
 			r.finish(ctx, t)
-		case <-due:
+		case <-r.due:
 			r.write(ctx)
 		}
 	}
@@ -103,10 +99,10 @@ type replies struct {
 	tried  map[netip.AddrPort]*try
 	trying sync.WaitGroup
 	done   chan *try
-	// written is the line that was written last, pause how long the next one waits, and failures
-	// how many could not be written since.
+	// written is the line that was written last, due says when the next one is to be, nil where
+	// nothing has changed, and failures is how many could not be written since.
 	written  string
-	pause    time.Duration
+	due      <-chan time.Time
 	failures int
 }
 
@@ -137,7 +133,7 @@ func (r *replies) take(ctx context.Context) {
 	}
 	maps.DeleteFunc(r.tried, gone)
 	maps.DeleteFunc(r.tries, gone)
-	r.leader, r.asked, r.pause = leader, asked, gather
+	r.leader, r.asked, r.due = leader, asked, time.After(gather)
 	for _, t := range asked {
 		r.try(ctx, t)
 	}
@@ -167,7 +163,7 @@ func (r *replies) finish(ctx context.Context, t *try) {
 		return // it was not asked any more when it ended
 	}
 	delete(r.tries, t.Endpoint)
-	r.tried[t.Endpoint], r.pause = t, gather
+	r.tried[t.Endpoint], r.due = t, time.After(gather)
 	if newest, still := r.asked[t.Endpoint]; still {
 		r.try(ctx, newest)
 	}
@@ -210,9 +206,12 @@ func (r *replies) line() string {
 	return encode(l)
 }
 
-// write writes the line. One that cannot be written is written later.
+// write writes the line, if it is another one. One that cannot be written is written later.
 func (r *replies) write(ctx context.Context) {
 	line := r.line()
+	if r.due = nil; r.leader == "" || line == r.written {
+		return
+	}
 	err := r.opts.Reply(ctx, r.opts.Replica, line, r.keeps)
 	if ctx.Err() != nil {
 		return
@@ -222,7 +221,7 @@ func (r *replies) write(ctx context.Context) {
 		r.written, r.failures = line, 0
 		return
 	}
-	r.pause = min(again<<min(r.failures, 10), seldom)
+	r.due = time.After(min(again<<min(r.failures, 10), seldom))
 	r.failures++
 }
 
