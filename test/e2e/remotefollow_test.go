@@ -64,11 +64,12 @@ func aPodMoves(t *testing.T, r *remote) {
 }
 
 // isTold does something and wants every surface to say so in time, and nothing to be taken away.
+// The time begins when it is done: a server that is restored takes its own to start.
 func isTold(t *testing.T, r *remote, s *surfaces, what, reason string, published []string, do func()) {
 	t.Helper()
 	events := len(r.told(reason))
+	do()
 	inTime(t, what, func() {
-		do()
 		for line := map[string]any(nil); line["reason"] != reason; {
 			line = s.says("something is wrong with the placement of the remote Service")
 		}
