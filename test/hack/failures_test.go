@@ -2,6 +2,8 @@ package hack_test
 
 import (
 	"fmt"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -65,4 +67,48 @@ func TestWhereNothingFailedNothingIsListed(t *testing.T) {
 	}
 	script{name: "failures.sh"}.run(t).want(2, "see --help")
 	script{name: "failures.sh", args: []string{"--help"}}.run(t).want(0, "Usage: hack/failures.sh")
+}
+
+// What is repeated is what failed, and nothing where that would not tell everything.
+func TestWhatFailedIsRepeated(t *testing.T) {
+	const two = `--- FAIL: TestA (0.20s)
+    --- PASS: TestA/good (0.10s)
+    --- FAIL: TestA/API_server (0.10s)
+        --- FAIL: TestA/API_server/empty,_killed (0.10s)
+--- FAIL: TestB (0.20s)
+    --- FAIL: TestB/file (0.10s)
+FAIL
+FAIL	` + module + `test/a	1.0s
+`
+	alone := func(log string) string {
+		return strings.TrimSpace(script{name: "failed-alone.sh", args: []string{filepath.Join(folder(t, log), "0")}}.run(t).want(0).stdout)
+	}
+	matches := func(levels, name string, level int) bool {
+		return regexp.MustCompile(strings.Split(levels, "/")[level]).MatchString(name)
+	}
+	got := alone(two)
+	for level, names := range [][]string{{"TestA", "TestB"}, {"API_server", "file"}, {"empty,_killed"}} {
+		for _, name := range names {
+			if !matches(got, name, level) {
+				t.Errorf("got %s, want that it takes %s", got, name)
+			}
+		}
+	}
+	if strings.Count(got, "/") != 2 || matches(got, "good", 1) {
+		t.Errorf("got %s, want three levels without what passed", got)
+	}
+	many := ""
+	for i := range 11 {
+		many += fmt.Sprintf("--- FAIL: Test%d (0.10s)\n", i)
+	}
+	for name, log := range map[string]string{
+		"nothing": "--- PASS: TestA (0.10s)\n", "a panic": two + "panic: at once\n", "a data race": "WARNING: DATA RACE\n" + two,
+		"no build": two + "FAIL\t" + module + "test/b [build failed]\n", "too many": many,
+	} {
+		if got := alone(log); got != "" {
+			t.Errorf("%s: got %s, want nothing", name, got)
+		}
+	}
+	script{name: "failed-alone.sh"}.run(t).want(2, "see --help")
+	script{name: "failed-alone.sh", args: []string{"--help"}}.run(t).want(0, "Usage: hack/failed-alone.sh")
 }

@@ -114,3 +114,31 @@ func TestTheCheckListsTheSlowestAndEndsAsItsSteps(t *testing.T) {
 		})
 	}
 }
+
+// A scene of the laboratory that fails beside others counts as it does alone.
+func TestTheCheckRepeatsWhatFailedInTheLaboratory(t *testing.T) {
+	const failed = "--- FAIL: TestA (1.00s)\n    --- FAIL: TestA/x (1.00s)\nFAIL\n"
+	for name, c := range map[string]struct {
+		said         string
+		alone, want  int
+		repeated     bool
+		simulateFail int
+	}{
+		"it passes alone":      {said: failed, repeated: true},
+		"it fails alone":       {said: failed, alone: 7, want: 7, repeated: true},
+		"a scene panics":       {said: failed + "panic: at once\n", want: 1},
+		"the simulation fails": {said: failed, simulateFail: 1, want: 1, repeated: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			log := folder(t, c.said)
+			path := []string{
+				fake(t, "make", fmt.Sprintf(`case $* in *TESTFLAGS=-parallel*) echo "alone: $*" && exit %d ;; lab*) cat %q/0 && exit 2 ;; simulate*) exit %d ;; esac`, c.alone, log, c.simulateFail)),
+				fake(t, "go", ""), os.Getenv("PATH"),
+			}
+			got := script{name: "../.ci/run", env: map[string]string{"TMPDIR": t.TempDir()}, path: strings.Join(path, ":")}.run(t).want(c.want)
+			if repeated := strings.Contains(got.stdout, "alone: lab LAB_CHATTER=^=== PAUSE TESTFLAGS=-parallel 1 -run '^(TestA)/^(x)'"); repeated != c.repeated {
+				t.Errorf("got that it is repeated: %v, want %v\n%s", repeated, c.repeated, got.stdout)
+			}
+		})
+	}
+}

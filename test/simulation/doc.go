@@ -6,7 +6,7 @@
 //
 // One seed scripts one world, and a failure names it:
 //
-//	make simulate SEEDS=500            # as CI does
+//	make simulate SEEDS=200 DAYS=1     # as CI does
 //	make simulate SEED=17              # one seed, which failed
 //	make simulate SEEDS=50000 DAYS=20  # a night's worth
 //
