@@ -30,7 +30,7 @@ func envoys(t *testing.T, w *lab.World) {
 // once.
 func crashesBehindEnvoy(t *testing.T, w *lab.World) {
 	fleet := w.Fleet(t, nil)
-	rate, requests := 1000, 20_000
+	rate, requests := 500, 10_000
 	if long() {
 		rate, requests = 2000, 100_000
 	}
