@@ -701,3 +701,23 @@ func TestContract206ANameThatWasNotStoredServesNobody(t *testing.T) {
 		})
 	}
 }
+
+// A pool that is gone is read and checked for as long as something uses it, and no longer.
+func TestContract60APoolThatIsGoneEndsWithItsLastUse(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/a")
+	has := func() bool {
+		return slices.ContainsFunc(w.plan.Pools, func(p v1alpha1.EndpointPool) bool { return p.Name == "blue" })
+	}
+	w.in.Bindings = nil
+	w.in.Pools = slices.DeleteFunc(w.in.Pools, func(p v1alpha1.EndpointPool) bool { return p.Name == "blue" })
+	if w.after(0); !has() {
+		t.Errorf("got the pools %v and %v, want the one that is in use", w.plan.Pools, w.plan.Targets)
+	}
+	for range 5 {
+		w.after(releaseAfter)
+	}
+	if len(w.plan.Targets) > 0 || has() {
+		t.Errorf("got the pools %v and %v, want nothing of what is gone", w.plan.Pools, w.plan.Targets)
+	}
+}
