@@ -74,10 +74,14 @@ test-short: packages ## Run the tests that need no API server
 lab: packages ## Send traffic through a real kube-proxy while the world changes, as root (LONG=1: the long form; REPORT=1: write test/lab/results)
 	@tools/build.sh test lab
 	@rm -rf $(LAB_RESULTS) && mkdir -p $(LAB_RESULTS)
-	@# Of the tests of the charts only those that need a real Envoy; make test runs the others.
-	[ -n "$(TESTFLAGS)" ] || $(LAB_ROOT) go test $(LAB_FLAGS) -timeout 20m -run '^TestContract121AnEnvoy' ./test/chart | grep --line-buffered -Ev '$(LAB_CHATTER)'
 	$(LAB_ROOT) LAB_LONG=$(LONG) LAB_RESULTS=$(LAB_RESULTS) go test $(LAB_FLAGS) -timeout $(if $(LONG),24h,40m) $(TESTFLAGS) $(LAB_PACKAGES) | grep --line-buffered -Ev '$(LAB_CHATTER)'
+	@[ -n "$(TESTFLAGS)" ] || $(MAKE) lab-charts
 	@[ -z "$(REPORT)" ] || go run ./test/lab/report -from $(LAB_RESULTS) -to test/lab/results
+
+.PHONY: lab-charts
+lab-charts: packages ## Of the tests of the charts run those that need a real Envoy; make test runs the others
+	@tools/build.sh test lab
+	$(LAB_ROOT) go test $(LAB_FLAGS) -timeout 20m -run '^TestContract121AnEnvoy' ./test/chart | grep --line-buffered -Ev '$(LAB_CHATTER)'
 
 .PHONY: soak
 soak: packages ## Rotate workers and break things for DURATION (1h) at high speed, as root

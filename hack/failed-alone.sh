@@ -22,7 +22,7 @@ fi
 export LC_ALL=C
 
 awk -v most="$most" '
-  /^(panic: |fatal error: |WARNING: DATA RACE)/ || /^FAIL\t.* \[/ {broken = 1}
+  /^(panic: |fatal error: |WARNING: DATA RACE|signal: |exit status )/ || /^FAIL\t.* \[/ {broken = 1}
   match($0, /--- FAIL: [^ ]+/) {failed[substr($0, RSTART + 10, RLENGTH - 10)]}
   END {
     for (name in failed) {
@@ -34,7 +34,7 @@ awk -v most="$most" '
       leaves++
       depth = split(name, levels, "/")
       for (i = 1; i <= depth; i++) {
-        gsub(/[^A-Za-z0-9_-]/, ".", levels[i])
+        gsub(/[^A-Za-z0-9_-]+/, ".+", levels[i])
         if (!((i, levels[i]) in seen)) pattern[i] = pattern[i] (pattern[i] == "" ? "" : "|") levels[i]
         seen[i, levels[i]]
       }

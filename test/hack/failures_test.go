@@ -104,6 +104,7 @@ FAIL	` + module + `test/a	1.0s
 	for name, log := range map[string]string{
 		"nothing": "--- PASS: TestA (0.10s)\n", "a panic": two + "panic: at once\n", "a data race": "WARNING: DATA RACE\n" + two,
 		"no build": two + "FAIL\t" + module + "test/b [build failed]\n", "too many": many,
+		"a package is killed": two + "signal: killed\n",
 	} {
 		if got := alone(log); got != "" {
 			t.Errorf("%s: got %s, want nothing", name, got)

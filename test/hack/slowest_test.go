@@ -118,21 +118,26 @@ func TestTheCheckListsTheSlowestAndEndsAsItsSteps(t *testing.T) {
 // A scene of the laboratory that fails beside others counts as it does alone.
 func TestTheCheckRepeatsWhatFailedInTheLaboratory(t *testing.T) {
 	const failed = "--- FAIL: TestA (1.00s)\n    --- FAIL: TestA/x (1.00s)\nFAIL\n"
+	passes := strings.ReplaceAll(failed, "FAIL", "PASS")
 	for name, c := range map[string]struct {
 		said         string
+		passes       string
 		alone, want  int
+		charts       int
 		repeated     bool
 		simulateFail int
 	}{
-		"it passes alone":      {said: failed, repeated: true},
+		"it passes alone":      {said: failed, passes: passes, repeated: true},
+		"it does not run":      {said: failed, passes: "--- PASS: TestA (1.00s)\n", want: 1, repeated: true},
+		"a chart fails":        {said: failed, passes: passes, charts: 7, want: 7, repeated: true},
 		"it fails alone":       {said: failed, alone: 7, want: 7, repeated: true},
 		"a scene panics":       {said: failed + "panic: at once\n", want: 1},
-		"the simulation fails": {said: failed, simulateFail: 1, want: 1, repeated: true},
+		"the simulation fails": {said: failed, passes: passes, simulateFail: 1, want: 1, repeated: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			log := folder(t, c.said)
+			log := folder(t, c.said, c.passes)
 			path := []string{
-				fake(t, "make", fmt.Sprintf(`case $* in *TESTFLAGS=-parallel*) echo "alone: $*" && exit %d ;; lab*) cat %q/0 && exit 2 ;; simulate*) exit %d ;; esac`, c.alone, log, c.simulateFail)),
+				fake(t, "make", fmt.Sprintf(`case $* in *TESTFLAGS=-parallel*) echo "alone: $*" && cat %q/1 && exit %d ;; lab-charts*) exit %d ;; lab*) cat %q/0 && exit 2 ;; simulate*) exit %d ;; esac`, log, c.alone, c.charts, log, c.simulateFail)),
 				fake(t, "go", ""), os.Getenv("PATH"),
 			}
 			got := script{name: "../.ci/run", env: map[string]string{"TMPDIR": t.TempDir()}, path: strings.Join(path, ":")}.run(t).want(c.want)

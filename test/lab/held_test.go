@@ -194,8 +194,8 @@ func (c *costs) die(t *testing.T, x *lab.Target, random *rand.Rand, how way) {
 		worker.Hear()
 		x.AwaitAllReady()
 	}
-	// A backend that is being killed may close what it had accepted a moment before it stops listening, and
-	// pass the check between.
+	// A backend that is being killed may close its connections a moment before it stops listening. A check
+	// between the two passes.
 	if confirmed, crashes := int(x.Daemon.Metric("ionos_endpointslice_connections_lost_confirmed_total")), singles+3*halves; held && confirmed < crashes*4/5 {
 		t.Errorf("got %d confirmed alarms of %d crashes, want four of five", confirmed, crashes)
 	}
