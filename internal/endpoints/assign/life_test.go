@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/utils/ptr"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
@@ -208,9 +209,17 @@ func TestContract60ARestartFindsVanishedTargetsInTheSlices(t *testing.T) {
 	w.restart().after(0).want("shop/b blue:30080 active", "shop/c blue:30080 active")
 
 	w.in.Pools = w.in.Pools[1:]
-	w.restart().after(0).want()
-	if len(w.plan.Lost) != 2 {
-		t.Errorf("got %v, want the slices whose pool is not known", w.plan.Lost)
+	w.in.Published = append(w.in.Published, assign.PublishedSlice{Key: key("shop/c"), Pool: "blue", Slice: "c.blue.2", Ports: w.in.Published[0].Ports, Endpoints: 7})
+	w.restart()
+	for range 3 {
+		w.after(time.Minute).want()
+		lost := map[string]int{}
+		for _, of := range w.plan.Lost {
+			lost[of.Slice] = of.Endpoints
+		}
+		if diff := cmp.Diff(map[string]int{"b.blue": 10, "c.blue": 17}, lost); diff != "" {
+			t.Errorf("the endpoints of slices whose pool is not known (-want +got):\n%s", diff)
+		}
 	}
 }
 

@@ -122,5 +122,12 @@ func (b *Box) Take() (nodes int, err error) {
 	}
 }
 
+// Subscribers are how many groups the Reader has answers for.
+func (p *Reader) Subscribers() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.boxes)
+}
+
 // Follow has the group follow a remote Service.
 func (g *Group) Follow(p Placer) { g.opts.Placer = p }

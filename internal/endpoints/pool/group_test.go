@@ -39,6 +39,8 @@ type part struct {
 	stop  func()
 	// stuck keeps whoever tells of an outcome, until it is closed.
 	stuck chan struct{}
+	// panics says that whoever is told panics.
+	panics bool
 }
 
 // inSeveral runs a test in a pool with those nodes.
@@ -82,7 +84,11 @@ func (s *several) group(key any, check *world) *part {
 		HealthTimeout: s.opts.HealthTimeout, Publish: p.take,
 		Observe: func(o pool.Outcome) {
 			var stuck chan struct{}
-			p.set(func() { p.outcomes, stuck = append(p.outcomes, o), p.stuck })
+			panics := false
+			p.set(func() { p.outcomes, stuck, panics = append(p.outcomes, o), p.stuck, p.panics })
+			if panics {
+				panic("told")
+			}
 			if stuck != nil {
 				<-stuck
 			}
@@ -350,6 +356,39 @@ func TestContract53APanicHoldsOneGroupAndIsRetried(t *testing.T) {
 			t.Errorf("still %+v", last.Trouble)
 		}
 	}, 1, 2, 3)
+}
+
+// TestContract53APanicOfWhoIsToldEndsNoGroup: it goes on when that is over.
+func TestContract53APanicOfWhoIsToldEndsNoGroup(t *testing.T) {
+	inSeveral(t, func(s *several) {
+		p := s.start(s.group("told", nil))
+		during(10 * time.Second)
+		p.set(func() { p.panics, p.dead[address(2)] = true, true })
+		during(20 * time.Second)
+		p.set(func() { p.panics = false })
+		during(6 * time.Minute) // it waits longer each time
+		p.want("1=ready 2=down 3=ready")
+		if last := p.outcomes[len(p.outcomes)-1]; last.Trouble != nil {
+			t.Errorf("still %+v", last.Trouble)
+		}
+	}, 1, 2, 3)
+}
+
+// TestContract52AGroupThatEndedIsNotReadFor: a pool outlives its groups.
+func TestContract52AGroupThatEndedIsNotReadFor(t *testing.T) {
+	inSeveral(t, func(s *several) {
+		for range 3 {
+			s.start(s.group("one", nil)).stop()
+		}
+		p := s.group("bad", nil)
+		p.group.Break(func() bool { return true })
+		if err := p.group.Run(s.ctx, nil); err == nil {
+			t.Error("a group whose first decision panics began")
+		}
+		if got := s.reader.Subscribers(); got != 0 {
+			t.Errorf("got %d groups that the source is read for, want none", got)
+		}
+	}, 1)
 }
 
 func TestContract53APanicAtTheStartIsAnError(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -246,6 +247,39 @@ func TestContract54ANamespaceHasTwoReadersAtMostWhenSlicesPassToAnotherService(t
 			t.Errorf("got %d loads at a time for one of several namespaces, want 2", most)
 		}
 	})
+}
+
+// TestContract54ANamespaceAloneHasAllReaders, and two of them where another one has a Service.
+func TestContract54ANamespaceAloneHasAllReaders(t *testing.T) {
+	for others, want := range map[int]int{0: 4, 1: 2, 2: 2} {
+		bubble.Test(t, func(t *testing.T) {
+			c := newCrowd(t, writer.SetOptions{}, neighbours[:others]...)
+			c.start()
+			during(time.Second)
+			var mu sync.Mutex
+			flying, most := 0, 0
+			count := func(by int) {
+				mu.Lock()
+				defer mu.Unlock()
+				flying += by
+				most = max(most, flying)
+			}
+			for i := range 20 {
+				s := newServed(t, fmt.Sprintf("big/web%d", i), 100)
+				s.load = func(ctx context.Context) error {
+					count(1)
+					defer count(-1)
+					return wait(ctx, 100*time.Millisecond)
+				}
+				c.add(s)
+			}
+			during(time.Minute)
+			if most != want {
+				t.Errorf("got %d loads at a time beside %d other namespaces, want %d", most, others, want)
+			}
+			c.stop()
+		})
+	}
 }
 
 func TestContract54APanicStopsOneTargetAndIsTriedAgain(t *testing.T) {

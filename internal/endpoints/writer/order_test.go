@@ -161,6 +161,58 @@ func TestContract202ADeathInSlicesThatDrainGoesFirst(t *testing.T) {
 	})
 }
 
+// TestContract202WhatAHandOverTakesBackWaitsForItsTurn: what died is no loss where others have it.
+func TestContract202WhatAHandOverTakesBackWaitsForItsTurn(t *testing.T) {
+	for name, c := range map[string]struct {
+		others int
+		dead   []int
+		want   string
+	}{
+		"nothing died":         {others: 0, want: "1=draining 2=draining"},
+		"what others have":     {others: 2, want: ""},
+		"what others have die": {others: 2, dead: []int{1}, want: ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inCrowd(t, writer.SetOptions{Lanes: 4, Rate: 1}, manyNames(40), func(t *testing.T, crowd *crowd) {
+				crowd.set.Publish("green", verdict(c.others))
+				for _, name := range neighbours {
+					s := crowd.all[name]
+					crowd.remove(s)
+					s.fill.Pool, s.fill.Phase = "red", writer.Draining
+					next := s.fill
+					next.Pool, next.Phase, next.Target.SliceName = "green", writer.Serving, "web.green"
+					next.Store = storeOf(t, next.Target)
+					added, err := crowd.set.Add(writer.Options{Fills: []writer.Fill{next, s.fill}, Observe: s.told})
+					if err != nil {
+						t.Fatal(err)
+					}
+					s.added = added
+				}
+				during(10 * time.Minute)
+				crowd.set.Publish("blue", zoned(2)) // 40 writes that can wait, and spend the rate
+				during(5 * time.Second)
+				crowd.set.Publish("red", verdict(2, c.dead...))
+				during(250 * time.Millisecond) // at one write a second
+				waiting := 0
+				for _, name := range neighbours {
+					if crowd.all[name].published() == "1=ready 2=ready" {
+						waiting++
+					}
+				}
+				if waiting == 0 {
+					t.Error("what drains was written before what came earlier")
+				}
+				during(10 * time.Minute)
+				for _, name := range neighbours {
+					if got := crowd.all[name].published(); got != c.want {
+						t.Errorf("%s: got %q, want %q", name, got, c.want)
+					}
+				}
+			})
+		})
+	}
+}
+
 func TestContract55LossesDoNotCountAgainstTheRateOfAll(t *testing.T) {
 	inCrowd(t, writer.SetOptions{Lanes: 4, Rate: 10}, manyNames(400), func(t *testing.T, c *crowd) {
 		c.set.Publish("blue", zoned(2))
