@@ -157,6 +157,17 @@ func TestContract15NewInstallWaitsForEveryCandidate(t *testing.T) {
 	l.wantMode("FailOpen NothingPasses")
 }
 
+func TestContract15NewInstallWaitsNoLongerThanFallChecksTake(t *testing.T) {
+	l := newLab(t)
+	l.read("a b") // b is never checked
+	l.refuse("a a")
+	l.wait(time.Minute)
+	l.want("")
+	l.refuse("a")
+	l.want("a=ready b=ready")
+	l.wantMode("FailOpen NothingPasses")
+}
+
 func TestContract15NewInstallWaitsForNoLeavingCandidate(t *testing.T) {
 	l := newLab(t)
 	l.read("a! b")

@@ -123,6 +123,42 @@ func TestWhatWeWouldNotWriteIsNamedAsDrift(t *testing.T) {
 			if diff := cmp.Diff(before, o); diff != "" {
 				t.Errorf("the input moved:\n%s", diff)
 			}
+			readsTheSame(t, o)
+		})
+	}
+}
+
+// readsTheSame checks that what is kept of a slice says the same.
+func readsTheSame(t *testing.T, o *discoveryv1.EndpointSlice) {
+	t.Helper()
+	kept := publish.OwnFields(o)
+	kept.Endpoints = o.DeepCopy().Endpoints
+	publish.Reduce(kept.Endpoints)
+	want, refused := publish.ToSlice(o, target())
+	got, refusal := publish.ToSlice(kept, target())
+	if diff := cmp.Diff(want, got, equateAddresses); diff != "" {
+		t.Errorf("of what is kept (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(refused, refusal); diff != "" {
+		t.Errorf("the refusal of what is kept (-want +got):\n%s", diff)
+	}
+}
+
+func TestContract57WhatIsKeptOfASliceReadsTheSame(t *testing.T) {
+	for name, edit := range map[string]func(*discoveryv1.EndpointSlice){
+		"as others changed it": func(*discoveryv1.EndpointSlice) {},
+		"of another manager":   func(o *discoveryv1.EndpointSlice) { o.Labels[discoveryv1.LabelManagedBy] = "theirs" },
+		"of no manager":        func(o *discoveryv1.EndpointSlice) { delete(o.Labels, discoveryv1.LabelManagedBy) },
+		"of another Service":   func(o *discoveryv1.EndpointSlice) { o.Labels[discoveryv1.LabelServiceName] = "other" },
+		"of another family":    func(o *discoveryv1.EndpointSlice) { o.AddressType = discoveryv1.AddressTypeIPv6 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := adorned()
+			edit(o)
+			readsTheSame(t, o)
+			if kept := publish.OwnFields(o); len(kept.Labels) > len(o.Labels)-1 || kept.Annotations["note"] != "" || len(kept.Finalizers)+len(kept.ManagedFields) > 0 {
+				t.Errorf("got %+v, want nothing of what others added", kept.ObjectMeta)
+			}
 		})
 	}
 }

@@ -88,6 +88,43 @@ func TestContract54SeveralPoolsOfOneServiceAreWrittenApart(t *testing.T) {
 	})
 }
 
+// TestContract202NothingIsTakenBackWhereClientsCannotUseTheOthers: slices of a Service that has not
+// their ports take the place of nothing.
+func TestContract202NothingIsTakenBackWhereClientsCannotUseTheOthers(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		c := newCrowd(t, writer.SetOptions{}, "shop/web")
+		c.start()
+		blue, red := c.all["shop/web"], newServed(t, "shop/web", 100)
+		red.fill.Pool, red.fill.Target.SliceName = "red", "web.red"
+		red.Memory = storeOf(t, red.fill.Target)
+		c.add(red)
+		c.set.Publish("blue", verdict(2))
+		c.set.Publish("red", (&fleet{size: 2, now: time.Now()}).checked())
+		during(10 * time.Second)
+		unusable := service
+		unusable.HasSelector = true
+		red.SetService(unusable)
+		c.remove(blue)
+		c.remove(red)
+		blue.fill.Phase = writer.Draining
+		both, err := c.set.Add(writer.Options{Fills: []writer.Fill{blue.fill, red.fill}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		during(time.Minute)
+		if got := blue.published(); got != "1=draining 2=draining" {
+			t.Errorf("got %q beside slices that clients cannot use, want what drains", got)
+		}
+		red.SetService(service)
+		both.Changed()
+		during(time.Minute)
+		if got := blue.published(); got != "" {
+			t.Errorf("got %q, want that the others have it", got)
+		}
+		c.stop()
+	})
+}
+
 // TestContract54APoolThatHasNotDecidedCountsAsItsSlicesSay: a restart publishes no dead
 // endpoint, although one pool decides before the other.
 func TestContract54APoolThatHasNotDecidedCountsAsItsSlicesSay(t *testing.T) {
