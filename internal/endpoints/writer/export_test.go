@@ -49,7 +49,7 @@ func (m Machine) Take(now time.Time) (publish.Write, bool) {
 func (m Machine) Report(r Result, now time.Time) { m.m.handle(event{report: &r}, now) }
 
 // Turn, Tell and Next are the machine's.
-func (m Machine) Turn(now time.Time) (Turn, bool) { return m.m.outbox.Next(now) }
+func (m Machine) Turn(now time.Time) (Turn, bool) { return m.m.outbox.Next(now, true) }
 
 // Tell is the machine's.
 func (m Machine) Tell(now time.Time) (Outcome, bool) { return m.m.tell(now) }

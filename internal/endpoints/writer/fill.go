@@ -29,10 +29,11 @@ type fill struct {
 	flying  int
 	loading bool
 
-	// class is the place in turns, due and place are that in the agenda.
-	class int
-	due   time.Time
-	place int
+	// class is the place in turns, and fresh that without what is tried again; due and place are
+	// that in the agenda.
+	class, fresh int
+	due          time.Time
+	place        int
 	// undecided, touched and unread say that it is in the loop's list of that name.
 	undecided, touched, unread bool
 }
@@ -172,16 +173,23 @@ func (l *loop) touch(f *fill) {
 
 // queue gives a fill its place among those that have something to send.
 func (l *loop) queue(f *fill, now time.Time) {
-	class := noClass
+	class, fresh := noClass, noClass
 	l.isolated(f, now, func(m *machine) {
-		if turn, ok := m.outbox.Next(now); ok {
-			if f.Phase != Serving && !m.dies { // what a hand-over takes back is no loss
-				turn.Rank = Rest
-			}
-			class = classOf(turn)
-		}
+		class, fresh = f.classOf(m, now, true), f.classOf(m, now, false)
 	})
-	l.turns.set(f, class)
+	l.turns.set(f, class, fresh)
+}
+
+// classOf returns the class of a fill, with what is tried again or without.
+func (f *fill) classOf(m *machine, now time.Time, again bool) int {
+	turn, found := m.outbox.Next(now, again)
+	if !found {
+		return noClass
+	}
+	if f.Phase != Serving && !m.dies { // what a hand-over takes back is no loss
+		turn.Rank = Rest
+	}
+	return classOf(turn)
 }
 
 // take takes the next write of a fill.

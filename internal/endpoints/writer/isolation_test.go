@@ -544,6 +544,42 @@ func TestContract54WhatFailedIsTriedAgainByTwoWritersAtMost(t *testing.T) {
 	})
 }
 
+// TestContract54WhatDidNotFailWaitsForNoRetry: a Service of which a slice waits until it may be
+// tried again gets its other slices written.
+func TestContract54WhatDidNotFailWaitsForNoRetry(t *testing.T) {
+	hanging := []string{"bad0/web", "bad1/web", "bad2/web", "bad3/web"}
+	inCrowd(t, writer.SetOptions{}, hanging, func(t *testing.T, c *crowd) {
+		s := newServed(t, "shop/small", 1)
+		s.fill.Pool = "red"
+		c.add(s)
+		c.set.Publish("red", verdict(2))
+		during(time.Minute)
+		for _, name := range hanging { // there are no more than two retries at a time
+			c.all[name].set(func() { c.all[name].write = func(ctx context.Context, _ publish.Write) error { return wait(ctx, time.Hour) } })
+		}
+		c.set.Publish("blue", verdict(2, 1))
+		s.set(func() {
+			s.write = func(_ context.Context, w publish.Write) error {
+				if w.Slice.StateOf(address(1)) == verdict(1, 1).Members[0].State {
+					return errRefused
+				}
+				return nil
+			}
+		})
+		c.set.Publish("red", verdict(2, 1))
+		during(30 * time.Second)
+		for n := 3; n < 20; n++ {
+			c.set.Publish("red", verdict(n, 1))
+			synctest.Wait()
+			if got := s.published(); !strings.HasSuffix(got, fmt.Sprintf("%d=ready", n)) {
+				t.Errorf("got %q at once, want also %d", got, n)
+			}
+			during(time.Second)
+		}
+		during(time.Minute)
+	})
+}
+
 // TestContract54WhatIsTriedAgainComesAfterWhatIsAsUrgent: while there is always something new to
 // write, the only writer is not used to try again.
 func TestContract54WhatIsTriedAgainComesAfterWhatIsAsUrgent(t *testing.T) {

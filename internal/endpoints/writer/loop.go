@@ -220,12 +220,11 @@ func (l *loop) settle(now time.Time) {
 
 // send gives the most urgent writes to the writers that are free.
 func (l *loop) send(now time.Time) {
-	allowed := func(f *fill) bool {
-		return (f.class < classOf(Turn{Rank: Gain}) || !l.bucket.next().After(now)) &&
-			(!retries(f.class) || l.lanes.server.TakesRetries()) && l.lanes.takesWrite(f)
+	allowed := func(f *fill, class int) bool {
+		return (class < classOf(Turn{Rank: Gain}) || !l.bucket.next().After(now)) && l.lanes.takesWrite(f)
 	}
 	for l.lanes.server.Free(now) {
-		f, class := l.turns.take(allowed)
+		f, class := l.turns.take(l.lanes.server.TakesRetries(), allowed)
 		if f == nil {
 			return
 		}

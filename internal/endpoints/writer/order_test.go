@@ -137,6 +137,34 @@ func TestContract55ALossOfAnyTargetGoesFirst(t *testing.T) {
 	}
 }
 
+// TestContract55ALossThatFailedWaitsForNothingElse: it is tried again before what can wait, also of its
+// own Service, and needs no room in the rate.
+func TestContract55ALossThatFailedWaitsForNothingElse(t *testing.T) {
+	inCrowd(t, writer.SetOptions{Lanes: 4, Rate: 1}, manyNames(40), func(t *testing.T, c *crowd) {
+		s := newServed(t, "shop/small", 1)
+		s.fill.Pool = "red"
+		c.add(s)
+		c.set.Publish("red", verdict(2))
+		during(time.Minute)
+		s.set(func() {
+			s.write = func(context.Context, publish.Write) error {
+				s.set(func() { s.write = nil })
+				return errRefused
+			}
+		})
+		c.set.Publish("blue", zoned(2)) // 40 writes that can wait, and spend the rate
+		during(time.Second)
+		both := zoned(2)
+		both.Members[0].State = verdict(1, 1).Members[0].State
+		c.set.Publish("red", both)
+		during(4 * time.Second)
+		if got := s.published(); got != "1=down 2=ready" {
+			t.Errorf("got %q 4 s after the verdict, want the loss, which failed once", got)
+		}
+		during(time.Minute)
+	})
+}
+
 // TestContract202ADeathInSlicesThatDrainGoesFirst: what a hand-over takes back waits for its turn, and
 // what dies meanwhile does not.
 func TestContract202ADeathInSlicesThatDrainGoesFirst(t *testing.T) {

@@ -117,9 +117,8 @@ func (o *Outbox) next(now time.Time) int {
 	if !o.server.Free(now) {
 		return -1
 	}
-	return slices.IndexFunc(o.waiting, func(e entry) bool {
-		return o.sendable(e, now) && (!o.Retries(e.Slice.Name) || o.server.TakesRetries())
-	})
+	index, _ := o.pick(now, o.server.TakesRetries())
+	return index
 }
 
 // sendable reports whether the write waits for nothing but a lane.

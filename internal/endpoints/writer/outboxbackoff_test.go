@@ -69,6 +69,39 @@ func TestContract26AFailedWriteDelaysItsSliceOnlyUntilItWasReadAndTheBackOffIsOv
 	s.wantTaken("s1")
 }
 
+// TestContract26TheMostUrgentWriteIsSent: what is tried again comes after what is as urgent, and
+// not at all while as many retries as may be are under way.
+func TestContract26TheMostUrgentWriteIsSent(t *testing.T) {
+	for _, c := range []struct {
+		fresh string // what a slice that did not fail is to say
+		turns []writer.Turn
+		sent  []string
+		// retrying is how many others are tried again.
+		retrying int
+	}{
+		{"s2: b=draining", []writer.Turn{{writer.Loss, true}, {writer.Rest, false}}, []string{"s1", "s2"}, 0},
+		{"s2: b=ready d=ready", []writer.Turn{{writer.Loss, true}, {writer.Gain, false}}, []string{"s1", "s2"}, 0},
+		{"s2: b=down", []writer.Turn{{writer.Loss, false}, {writer.Loss, true}}, []string{"s2", "s1"}, 0},
+		{"s2: b=draining", []writer.Turn{{writer.Rest, false}}, []string{"s2"}, 2},
+	} {
+		s := newScene(t, 0, "s1: a=ready", "s2: b=ready", "s3: c=ready")
+		s.want("s1: a=down")
+		s.wantTaken("s1")
+		s.fail(errDenied, "s1")
+		s.load()
+		s.pass(10 * time.Second)
+		s.want(c.fresh)
+		s.server.Retrying, s.server.Underway = c.retrying, writer.Lanes-1
+		for i, want := range c.turns {
+			if got, found := s.box.Next(s.now, s.server.TakesRetries()); !found || got != want {
+				t.Errorf("%s: got the turn %+v, %t, want %+v", c.fresh, got, found, want)
+			}
+			s.wantTaken(c.sent[i])
+			s.land(c.sent[i])
+		}
+	}
+}
+
 func TestContract26TheWaitAfterFailuresInARowDoublesUpTo15Seconds(t *testing.T) {
 	s := newScene(t, 0, "s1: a=ready")
 	s.random = 0.999999
@@ -217,7 +250,7 @@ func TestContract26ALossWaitsForNoSliceThatFails(t *testing.T) {
 func TestContract55AnAdditionIsAsUrgentAsTheLossThatWaitsForIt(t *testing.T) {
 	wantRank := func(s *scene, want writer.Rank) {
 		t.Helper()
-		if turn, ok := s.box.Next(s.now); !ok || turn.Rank != want {
+		if turn, ok := s.box.Next(s.now, true); !ok || turn.Rank != want {
 			t.Errorf("got %v, %t, want a write of rank %v", turn, ok, want)
 		}
 	}

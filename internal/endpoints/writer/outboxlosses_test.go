@@ -124,7 +124,7 @@ func TestContract222WhatMovesStaysUntilItIsThere(t *testing.T) {
 	s.wantTaken("s2")
 	s.fail(errForbidden, "s2")
 	s.load()
-	s.wantTaken("s2", "s1")
+	s.wantTaken("s1", "s2")
 	for name, want := range map[string]string{"s1": "s1: b=ready", "s2": "s2: c=ready"} {
 		if got := s.flying[name].Write.Slice; !got.Same(sliceOf(t, want)) {
 			t.Errorf("sent %+v, want %s", got, want)

@@ -35,8 +35,10 @@ func classOf(t Turn) int {
 // retries reports whether fills of the class only try again what failed.
 func retries(class int) bool { return class%2 == 1 }
 
-// set notes the class of a fill. In the class that it has it keeps its place.
-func (t *turns) set(f *fill, class int) {
+// set notes the class of a fill, and the one that it has while nothing is tried again. In the
+// class that it has it keeps its place.
+func (t *turns) set(f *fill, class, fresh int) {
+	f.fresh = fresh
 	if f.class == class {
 		return
 	}
@@ -57,18 +59,21 @@ func (t *turns) remove(f *fill) {
 
 // take takes out the fill that sends next, of those that are allowed to; nil if none
 // is, and its class. It is the first of the namespace whose last turn in the class is the longest ago.
-func (t *turns) take(allowed func(*fill) bool) (next *fill, class int) {
+func (t *turns) take(again bool, allowed func(f *fill, class int) bool) (next *fill, class int) {
 	for _, f := range t.waiting {
-		first := next == nil || f.class < next.class || f.class == next.class && f.namespace.turns[f.class] < next.namespace.turns[f.class]
-		if first && allowed(f) {
-			next = f
+		its := f.class
+		if retries(its) && !again {
+			its = f.fresh
+		}
+		first := next == nil || its < class || its == class && f.namespace.turns[its] < next.namespace.turns[its]
+		if its != noClass && first && allowed(f, its) {
+			next, class = f, its
 		}
 	}
 	if next == nil {
 		return nil, noClass
 	}
 	t.taken++
-	class = next.class
 	next.namespace.turns[class] = t.taken
 	t.remove(next)
 	return next, class
@@ -81,30 +86,38 @@ type Turn struct {
 }
 
 // Next returns the turn of the most urgent write that waits for nothing but a lane,
-// and false if there is none. What is tried again comes last. A write that makes
-// something ready is as urgent as the loss that waits for it.
-func (o *Outbox) Next(now time.Time) (next Turn, found bool) {
-	for _, e := range o.waiting {
-		if !o.sendable(e, now) {
+// and false if there is none. What is tried again comes after what is as urgent, and counts
+// only where again says so. A write that makes something ready is as urgent as the loss that
+// waits for it.
+func (o *Outbox) Next(now time.Time, again bool) (next Turn, found bool) {
+	i, next := o.pick(now, again)
+	return next, i >= 0
+}
+
+// pick returns the index of the write that Next is about, or -1.
+func (o *Outbox) pick(now time.Time, again bool) (index int, next Turn) {
+	index = -1
+	for i, e := range o.waiting { // in the order of their ranks
+		turn := Turn{e.rank, o.Retries(e.Slice.Name)}
+		if turn.Retry && (!again || index >= 0) || !o.sendable(e, now) {
 			continue
 		}
-		turn := Turn{e.rank, o.Retries(e.Slice.Name)}
 		if e.rank == Gain && o.lossWaits(now) {
 			turn.Rank = Loss
 		}
-		if !turn.Retry {
-			return turn, true
+		if index < 0 || classOf(turn) < classOf(next) {
+			index, next = i, turn
 		}
-		if !found {
-			next, found = turn, true
+		if !turn.Retry {
+			break
 		}
 	}
-	return next, found
+	return index, next
 }
 
 // Waits reports whether a write waits for nothing but a lane.
 func (o *Outbox) Waits(now time.Time) bool {
-	_, found := o.Next(now)
+	_, found := o.Next(now, true)
 	return found && o.server.Takes(now)
 }
 
