@@ -15,7 +15,7 @@ import (
 
 // knownDocuments are the documents, with what only the slices tell: a kind that is missing was there
 // once if there are slices that nothing else asked for while this process ran. Then it is
-// knownDocuments, not missing, and what its objects published stays.
+// lost, not missing, and what its objects published stays.
 type knownDocuments struct {
 	Documents
 
