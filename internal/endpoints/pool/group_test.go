@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -355,6 +356,26 @@ func TestContract53APanicHoldsOneGroupAndIsRetried(t *testing.T) {
 		if last := bad.outcomes[len(bad.outcomes)-1]; last.Trouble != nil {
 			t.Errorf("still %+v", last.Trouble)
 		}
+	}, 1, 2, 3)
+}
+
+// TestContract53APanicIsRetriedThoughNothingHappens: where nothing is checked, only the source
+// says something, every half minute.
+func TestContract53APanicIsRetriedThoughNothingHappens(t *testing.T) {
+	inSeveral(t, func(s *several) {
+		s.opts.Policy.HealthOff = true
+		p := s.group("read", nil)
+		var broken atomic.Bool
+		p.group.Break(broken.Load)
+		s.start(p)
+		during(10 * time.Second)
+		broken.Store(true)
+		s.list(1, 2, 3, 4)
+		s.signal()
+		during(500 * time.Millisecond)
+		broken.Store(false)
+		during(time.Second)
+		p.want("1=ready 2=ready 3=ready 4=ready")
 	}, 1, 2, 3)
 }
 
