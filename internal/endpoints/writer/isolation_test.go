@@ -555,7 +555,9 @@ func TestContract54WhatDidNotFailWaitsForNoRetry(t *testing.T) {
 		c.set.Publish("red", verdict(2))
 		during(time.Minute)
 		for _, name := range hanging { // there are no more than two retries at a time
-			c.all[name].set(func() { c.all[name].write = func(ctx context.Context, _ publish.Write) error { return wait(ctx, time.Hour) } })
+			c.all[name].set(func() {
+				c.all[name].write = func(ctx context.Context, _ publish.Write) error { return wait(ctx, time.Hour) }
+			})
 		}
 		c.set.Publish("blue", verdict(2, 1))
 		s.set(func() {
