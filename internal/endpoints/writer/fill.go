@@ -29,7 +29,7 @@ type fill struct {
 	flying  int
 	loading bool
 
-	// class is the place in turns, and fresh that without what is tried again; due and place are
+	// class is the place in turns, and fresh that without what is tried again, where that is another; due and place are
 	// that in the agenda.
 	class, fresh int
 	due          time.Time
@@ -175,7 +175,9 @@ func (l *loop) touch(f *fill) {
 func (l *loop) queue(f *fill, now time.Time) {
 	class, fresh := noClass, noClass
 	l.isolated(f, now, func(m *machine) {
-		class, fresh = f.classOf(m, now, true), f.classOf(m, now, false)
+		if class = f.classOf(m, now, true); retries(class) {
+			fresh = f.classOf(m, now, false)
+		}
 	})
 	l.turns.set(f, class, fresh)
 }
