@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -150,8 +151,6 @@ type stream struct {
 	complete, due bool
 	// trusted is the authority that the client's certificate was last verified against.
 	trusted *x509.CertPool
-	// began is when the last batch was begun to be written.
-	began time.Time
 }
 
 // run tells the client everything until one of both ends it, and returns why.
@@ -163,8 +162,8 @@ func (s *stream) run() string {
 		if err != nil {
 			return s.end(refused(err))
 		}
-		if err := s.send(batch); err != nil {
-			return s.lost()
+		if err := s.timely(func() error { return s.send(batch) }); err != nil {
+			return err.Error()
 		}
 		if batch.Changed == nil {
 			if !s.may() {
@@ -193,13 +192,25 @@ func (s *stream) run() string {
 	}
 }
 
-// lost says why a client took nothing more, and counts those that are too slow.
-func (s *stream) lost() string {
-	if time.Since(s.began) >= s.opts.Take { // the error is another one in HTTP/2
+// timely cuts the client off where it has not taken all of a write in time, and counts
+// that. A deadline that ends by itself would not do: in HTTP/2 it may end a stream that
+// has just written all, and then nothing says why the next write fails.
+func (s *stream) timely(write func() error) error {
+	cut := make(chan struct{})
+	late := time.AfterFunc(s.opts.Take, func() {
+		_ = s.control.SetWriteDeadline(time.Unix(1, 0)) // long past, so nothing is written from here
+		close(cut)
+	})
+	err := write()
+	if !late.Stop() {
+		<-cut
 		s.stats.timedOut.Add(1)
-		return "the client took no data for " + s.opts.Take.String()
+		return fmt.Errorf("the client took no data for %v", s.opts.Take)
 	}
-	return "the client went away"
+	if err != nil {
+		return errors.New("the client went away")
+	}
+	return nil
 }
 
 // lifetime is how long the stream may last: not longer than the certificate.
@@ -237,8 +248,6 @@ func (s *stream) accepts(state *tls.ConnectionState) error {
 
 // send writes a batch, and what marks the end of the state at the beginning.
 func (s *stream) send(batch cache.Batch) error {
-	s.began = time.Now()
-	_ = s.control.SetWriteDeadline(s.began.Add(s.opts.Take))
 	for _, event := range batch.Events {
 		line(s.out, event.Type, event.Object())
 		s.stats.events[slices.Index(countedEvents[:], event.Type)].Add(1)
@@ -247,19 +256,10 @@ func (s *stream) send(batch cache.Batch) error {
 	if batch.Token != "" && (s.due || !s.complete) {
 		s.mark(batch.Token)
 	}
-	return s.flush()
-}
-
-// flush sends what was written. The bound ends with it: in HTTP/2 it would end the
-// stream, also one that has nothing to send.
-func (s *stream) flush() error {
 	if err := s.out.Flush(); err != nil {
 		return err
 	}
-	if err := s.control.Flush(); err != nil {
-		return err
-	}
-	return s.control.SetWriteDeadline(time.Time{})
+	return s.control.Flush()
 }
 
 // mark writes a bookmark. The first one ends the state at the beginning.

@@ -2,7 +2,9 @@ package stream_test
 
 import (
 	"errors"
+	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -170,6 +172,39 @@ func TestContract40AClientThatTakesNothingIsCutOffAndCounted(t *testing.T) {
 				return s.Stats().TimedOut == 1 && s.Stats().Streams == 0
 			})
 		})
+	}
+}
+
+// TestContract40WhoIsCutOffIsCounted, also where the bound passes at the end of a write,
+// or between two. No client goes away here, so each stream that ends was cut off.
+func TestContract40WhoIsCutOffIsCounted(t *testing.T) {
+	var all []func() bool
+	for i := range 40 {
+		c, take := newCluster(t, "shop"), time.Duration(i+1)*time.Millisecond
+		s := startWith(t, c, identities, stream.Options{Take: take})
+		if response := open(t, s.client(t, nil), s.url+"/api/v1/views?watch=true", token); response != nil {
+			defer response.Body.Close() // it is never read
+		}
+		all = append(all, func() bool {
+			endpoints := make([]int, 200)
+			for e := range endpoints {
+				endpoints[e] = (e + 10) * (1 - 2*rand.IntN(2))
+			}
+			c.slice("shop", endpoints...)
+			if s.Stats().Streams > 0 {
+				return false
+			}
+			if s.Stats().TimedOut != 1 {
+				t.Errorf("with %v: the stream ended, and %d clients are counted as cut off", take, s.Stats().TimedOut)
+			}
+			return true
+		})
+	}
+	for end := time.Now().Add(5 * time.Minute); len(all) > 0; {
+		all = slices.DeleteFunc(all, func(ended func() bool) bool { return ended() })
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %d clients are not cut off", len(all))
+		}
 	}
 }
 
