@@ -23,6 +23,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/poll"
 )
 
 // mirror is what a reflector has told so far.
@@ -88,15 +89,8 @@ func (m *mirror) want(t *testing.T, want map[string]string) {
 // until waits until nothing is to complain about.
 func until(t *testing.T, complaint func() string) {
 	t.Helper()
-	for deadline := time.Now().Add(90 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		text := complaint()
-		if text == "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatal(text)
-		}
-	}
+	text := ""
+	poll.Until(t, 90*time.Second, func() bool { text = complaint(); return text == "" }, func() string { return text })
 }
 
 // reflected mirrors the Services of the namespace default.

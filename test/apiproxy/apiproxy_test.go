@@ -20,6 +20,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/apiproxy"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/poll"
 )
 
 // waitTimeout bounds what must happen, silence is how long nothing must.
@@ -351,9 +352,5 @@ func breaksOff(w *world) {
 // until waits for a condition.
 func (w *world) until(condition func() bool, complaint string) {
 	w.t.Helper()
-	for deadline := time.Now().Add(waitTimeout); !condition(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			w.t.Fatal(complaint)
-		}
-	}
+	poll.Until(w.t, waitTimeout, condition, func() string { return complaint })
 }

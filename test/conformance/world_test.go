@@ -16,14 +16,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/child"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/poll"
 )
 
 const (
 	// waitTimeout bounds every wait; on an idle machine the longest takes five seconds.
 	waitTimeout = time.Minute
 	// bound ends a run in which much is wrong.
-	bound  = 10 * time.Minute
-	glance = 100 * time.Millisecond
+	bound = 10 * time.Minute
 )
 
 // world is one API server and what surrounds it. Backends, daemons, CoreDNS and
@@ -123,14 +123,5 @@ func tail(log string) string {
 // until waits for a condition, and fails with what the complaint says.
 func until(t *testing.T, complaint func() string, condition func() bool) {
 	t.Helper()
-	deadline := time.After(waitTimeout)
-	ticker := time.NewTicker(glance)
-	defer ticker.Stop()
-	for !condition() {
-		select {
-		case <-deadline:
-			t.Fatal(complaint())
-		case <-ticker.C:
-		}
-	}
+	poll.Until(t, waitTimeout, condition, complaint)
 }

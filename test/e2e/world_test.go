@@ -23,6 +23,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/poll"
 )
 
 // waitTimeout bounds every wait of a test; none is expected to take so long.
@@ -260,16 +261,7 @@ func (w *world) wantPublished(want []string) {
 // until waits for a condition.
 func (w *world) until(condition func() bool, complaint func() string) {
 	w.t.Helper()
-	deadline := time.After(waitTimeout)
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for !condition() {
-		select {
-		case <-deadline:
-			w.t.Fatal(complaint())
-		case <-ticker.C:
-		}
-	}
+	poll.Until(w.t, waitTimeout, condition, complaint)
 }
 
 // writes returns the daemon's own writes so far, without Events: other tests check

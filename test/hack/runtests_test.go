@@ -14,13 +14,13 @@ set -eu
 case "$*" in
 "list ./...") printf '%s\n' example.org/m/internal/a example.org/m/test/e2e example.org/m/test/e2e/deeper ;;
 "list ./internal/a") echo example.org/m/internal/a ;;
-"test -parallel 4 -v example.org/m/test/e2e")
+"test -exec env -u GOGC -parallel 4 -v example.org/m/test/e2e")
   touch "$TEST_PROGRAMS/built"
   echo "$TEST_PROGRAMS" >"$PIPES/programs"
   echo waiting >"$PIPES/here"
   read -r _ <"$PIPES/there"
   echo "ran e2e" && exit "${E2E:-0}" ;;
-"test -p $(($(nproc) + 1)) -v example.org/m/internal/a example.org/m/test/e2e/deeper")
+"test -exec env -u GOGC -p $(($(nproc) + 1)) -v example.org/m/internal/a example.org/m/test/e2e/deeper")
   read -r _ <"$PIPES/here"
   [ -e "$TEST_PROGRAMS/built" ] || echo "shares no programs"
   echo waiting >"$PIPES/there"

@@ -23,6 +23,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/kubelet"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/poll"
 )
 
 const (
@@ -143,16 +144,7 @@ func (s *Stage) Published(t *testing.T, namespace string) []string {
 // Until waits for a condition.
 func Until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	deadline := time.After(WaitTimeout)
-	ticker := time.NewTicker(50 * time.Millisecond)
-	defer ticker.Stop()
-	for !condition() {
-		select {
-		case <-deadline:
-			t.Fatalf("waited %v for %s", WaitTimeout, what)
-		case <-ticker.C:
-		}
-	}
+	poll.Until(t, WaitTimeout, condition, func() string { return what })
 }
 
 // One returns the only object of a type.

@@ -22,6 +22,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/built"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/poll"
 )
 
 // waitLimit bounds every wait; a machine that tests much else is slow.
@@ -114,11 +115,7 @@ func status(t *testing.T, url string) int {
 // until waits for a condition.
 func until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(waitLimit); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited %v in vain: %s", waitLimit, what)
-		}
-	}
+	poll.Until(t, waitLimit, holds, func() string { return what })
 }
 
 // event is one line of a stream.

@@ -29,6 +29,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/poll"
 )
 
 // digest is an image as it has to be named.
@@ -171,15 +172,8 @@ func (w *world) operate(t *testing.T, agent string, streams fleet.Watcher, names
 // await waits until a condition holds, which says what is missing.
 func await(t *testing.T, what string, missing func() string) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		why := missing()
-		if why == "" {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s: not within two minutes: %s", what, why)
-		}
-	}
+	why := ""
+	poll.Until(t, 2*time.Minute, func() bool { why = missing(); return why == "" }, func() string { return what + ": " + why })
 }
 
 // namespace makes one for a test.

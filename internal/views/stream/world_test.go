@@ -35,6 +35,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/poll"
 )
 
 // cluster is a cache that the test fills.
@@ -228,11 +229,7 @@ func (s *secured) list(t *testing.T, text string) string {
 // until waits for a condition.
 func (s *secured) until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Minute); !holds(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
+	poll.Until(t, 5*time.Minute, holds, func() string { return what })
 }
 
 func current(time.Time) (time.Time, error) { return time.Time{}, nil }
