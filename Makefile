@@ -131,7 +131,7 @@ simulate: ## Simulate SEEDS (1000) random storms of STORM (10m) and DAYS (2) of 
 	[ -n "$(SEED)" ] || $(AS_BUILT) go test -count=1 -timeout 24h -v ./test/simulation/many -storm $(STORM) -seeds $$(($(SEEDS) / 25 + 1)) -first $(FIRST)
 	@# The worlds of the guard and the histories of Services, of which make test tries few, with the race detector.
 	[ -n "$(SEED)" ] || $(AS_BUILT) go test -count=1 -timeout 24h -v ./internal/endpoints/guard -rapid.checks $(SEEDS)
-	[ -n "$(SEED)" ] || $(AS_BUILT) go test -count=1 -timeout 24h -v -run '^TestContract200NoHistory' ./internal/endpoints/controller -histories $$(($(SEEDS) / 4)) -first $(FIRST)
+	[ -n "$(SEED)" ] || $(AS_BUILT) go test -count=1 -timeout 24h -v -run '^TestContract200NoHistory' ./internal/endpoints/controller -histories $$(($(SEEDS) / 8)) -first $(FIRST)
 	@# What ten thousand endpoints cost that fall silent at once: without the race detector.
 	[ -n "$(SEED)" ] || $(AS_BUILT) go test -tags simulation -count=1 -timeout 10m -v -run '^TestContract242ManySilent' ./internal/endpoints/pool
 
