@@ -24,6 +24,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig/envoyconfigtest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/envoy"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/netns"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/poll"
 )
 
 // waitLimit bounds every wait; a machine that tests much else is slow.
@@ -178,9 +179,5 @@ func (w *world) wantAllAcknowledged() {
 // until waits for a condition.
 func (w *world) until(what string, holds func() bool) {
 	w.t.Helper()
-	for end := time.Now().Add(waitLimit); !holds(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			w.t.Fatalf("waited in vain: %s\n%s", what, w.envoy.Log())
-		}
-	}
+	poll.Until(w.t, waitLimit, holds, func() string { return what + "\n" + w.envoy.Log() })
 }

@@ -195,19 +195,20 @@ func (s *stream) run() string {
 // timely cuts the client off where it has not taken all of a write in time, and counts
 // that. A deadline that ends by itself would not do: in HTTP/2 it may end a stream that
 // has just written all, and then nothing says why the next write fails.
-func (s *stream) timely(write func() error) error {
+func (s *stream) timely(write func() error) (err error) {
 	cut := make(chan struct{})
 	late := time.AfterFunc(s.opts.Take, func() {
 		_ = s.control.SetWriteDeadline(time.Unix(1, 0)) // long past, so nothing is written from here
 		close(cut)
 	})
-	err := write()
-	if !late.Stop() {
-		<-cut
-		s.stats.timedOut.Add(1)
-		return fmt.Errorf("the client took no data for %v", s.opts.Take)
-	}
-	if err != nil {
+	defer func() { // also after a panic: nothing may use a response that has ended
+		if !late.Stop() {
+			<-cut
+			s.stats.timedOut.Add(1)
+			err = fmt.Errorf("the client took no data for %v", s.opts.Take)
+		}
+	}()
+	if write() != nil {
 		return errors.New("the client went away")
 	}
 	return nil
