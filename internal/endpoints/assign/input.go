@@ -95,7 +95,7 @@ type Local struct {
 
 // Sight is what a pair of watches is worth.
 type Sight struct {
-	// Namespace is the one that is watched, empty for the whole cluster.
+	// Namespace is the one that is watched.
 	Namespace string
 	// Complete says that both watches have told a complete list. Before, nothing that
 	// is missing in a Local says anything.
@@ -103,8 +103,8 @@ type Sight struct {
 	// Err is why what is known may be out of date, or why there is no complete list;
 	// nil where there is no reason.
 	Err error
-	// Crowded says that the sight is of one namespace of those that are watched, whose
-	// Services or slices say more than is kept: some of them are missing in the Local.
+	// Crowded says that the Services or slices of the namespace say more than is kept:
+	// some of them are missing in the Local.
 	Crowded bool
 }
 

@@ -42,7 +42,7 @@ func (p Program) newHub(c settings.Config, set controller.Documents, m *metrics.
 	}
 	options := cluster.Options{Way: localWay(c.Store, m, metrics.ClientStore), Only: &t}
 	if c.Documents.Used() {
-		options.Only, options.ManagedBy, options.Named = nil, c.Target.ManagedBy, true
+		options.Only, options.ManagedBy = nil, c.Target.ManagedBy
 	}
 	hub, err := cluster.New(options)
 	if err != nil {

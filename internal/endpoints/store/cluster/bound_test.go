@@ -47,7 +47,7 @@ func TestContract170OfAServiceOnlyWhatIsReadIsKept(t *testing.T) {
 	for name, told := range map[string]bool{"by the first list": false, "by the watch": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld()
-			hub := w.hub(t, nil)
+			hub := w.hub(t, []string{"evil"})
 			fill := func() {
 				for i := range 100 {
 					w.put("ADDED", fat("evil", fmt.Sprintf("s%03d", i), 1))
@@ -126,7 +126,7 @@ func TestContract170ALookAtAnAnnotationTakesNoMemory(t *testing.T) {
 
 // TestContract170WhatIsAcceptedIsKeptWhole: and what is too long, or unknown, is still told.
 func TestContract170WhatIsAcceptedIsKeptWhole(t *testing.T) {
-	inWorld(t, nil, func(t *testing.T, w *world, hub *cluster.Hub) {
+	inWorld(t, []string{"shop"}, func(t *testing.T, w *world, hub *cluster.Hub) {
 		longest := map[string]string{
 			v1alpha1.AnnotationPool: strings.Repeat("p", 63), v1alpha1.AnnotationHealthCheckMode: "HTTPS",
 			v1alpha1.AnnotationHealthCheckPath: "/" + strings.Repeat("a", 255), v1alpha1.AnnotationHealthCheckPort: "65535",
@@ -162,7 +162,7 @@ func TestContract170WhatIsAcceptedIsKeptWhole(t *testing.T) {
 // TestContract170ANamespaceHasABound: what is known stays, the others are missing, and the
 // namespace says so. A target's own Service is known in any case.
 func TestContract170ANamespaceHasABound(t *testing.T) {
-	inWorld(t, nil, func(t *testing.T, w *world, hub *cluster.Hub) {
+	inWorld(t, []string{"evil", "shop"}, func(t *testing.T, w *world, hub *cluster.Hub) {
 		w.put("ADDED", serviceOf("evil", "small"))
 		w.put("ADDED", serviceOf("shop", "web"))
 		for i := range 60 {
@@ -210,7 +210,7 @@ func TestContract170ANamespaceHasABound(t *testing.T) {
 func TestContract224ATargetBeyondTheBoundHasThePortsOfItsSlices(t *testing.T) {
 	const all = 100
 	name := func(i int) string { return fmt.Sprintf("s%03d", i) }
-	inWorld(t, nil, func(t *testing.T, _ *world, hub *cluster.Hub) {
+	inWorld(t, []string{"full"}, func(t *testing.T, _ *world, hub *cluster.Hub) {
 		synctest.Wait()
 		var stores []*cluster.Store
 		for i := range all {
@@ -246,7 +246,7 @@ func TestContract224ATargetBeyondTheBoundHasThePortsOfItsSlices(t *testing.T) {
 // as of 8 MB, and a target finds its slice as it is. While that cannot be read it is not known,
 // which is not that it has no endpoints (contract 226).
 func TestContract170ASliceWithOurLabelHasABound(t *testing.T) {
-	inWorld(t, nil, func(t *testing.T, w *world, hub *cluster.Hub) {
+	inWorld(t, []string{"evil"}, func(t *testing.T, w *world, hub *cluster.Hub) {
 		synctest.Wait() // a list that comes later would leave out what only a watch told
 		object := sliceOf("evil", "", "x", manager, 1000)
 		object.Labels[v1alpha1.LabelPool], object.ResourceVersion = "blue", "11"
@@ -302,7 +302,7 @@ func TestContract170SlicesThatNobodyOwnsHaveABound(t *testing.T) {
 		"of others":      {others, room, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			hub := newWorld().hub(t, nil)
+			hub := newWorld().hub(t, []string{"evil"})
 			cluster.SetRoom(hub, room)
 			before := memory.Live()
 			for i := range 10_000 {
@@ -332,7 +332,7 @@ func TestContract170ATargetFindsASliceThatWasNotKept(t *testing.T) {
 		w.put("ADDED", serviceOf("shop", "z"))
 		w.put("ADDED", sliceOf("shop", "z.blue", "z", manager, 3))
 		w.put("ADDED", sliceOf("shop", "z.red", "z", manager, 3))
-		hub := w.hub(t, nil)
+		hub := w.hub(t, []string{"shop"})
 		cluster.SetRoom(hub, 128<<10)
 		defer run(t, hub)()
 		time.Sleep(time.Second)
@@ -364,7 +364,7 @@ func TestContract170ATargetFindsASliceThatWasNotKept(t *testing.T) {
 // TestContract33ASliceOfATargetThatIsGoneIsForgotten: others make and delete slices of its names.
 // What the watch has not told yet is not forgotten.
 func TestContract33ASliceOfATargetThatIsGoneIsForgotten(t *testing.T) {
-	hub := newWorld().hub(t, nil)
+	hub := newWorld().hub(t, []string{"shop"})
 	viewOf(t, hub, "shop", "web", "web.blue")
 	object := sliceOf("shop", "web.blue", "web", manager, 1)
 	tell := func(revision int, how func(*cluster.Hub, *discoveryv1.EndpointSlice)) {

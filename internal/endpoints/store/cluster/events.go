@@ -16,39 +16,36 @@ func (s *scope) slicesFeed() *kube.Feed[*discoveryv1.EndpointSlice, *content] {
 		Lock: &s.mu, SetAll: s.replaceSlices,
 		Read: func(o *discoveryv1.EndpointSlice) (*content, error) { return pack(o, s.hub.options.ManagedBy) },
 		Set: func(c *content) {
-			s.watchedSlice(c.Namespace, c.Slice, func(one *cachedSlice) { one.set(c, c.version) })
+			s.watchedSlice(c.Slice, func(one *cachedSlice) { one.set(c, c.version) })
 		},
 		Remove: func(c *content) {
-			s.watchedSlice(c.Namespace, c.Slice, func(one *cachedSlice) { s.gone(one, c.version) })
+			s.watchedSlice(c.Slice, func(one *cachedSlice) { s.gone(one, c.version) })
 		},
 	}
 }
 
 func (s *scope) replaceSlices(all []*content, revision string) error {
 	s.slices.listed() // whoever waits for it gets the lock after the list was taken over
-	listed := make(map[[2]string]bool, len(all))
+	listed := make(map[string]bool, len(all))
 	for _, c := range all {
-		listed[[2]string{c.Namespace, c.Slice}] = true
+		listed[c.Slice] = true
 	}
-	for namespace, space := range s.spaces {
-		space.lost = false
-		for _, store := range space.stores {
-			store.unlisted = false
+	s.space.lost = false
+	for _, store := range s.space.stores {
+		store.unlisted = false
+	}
+	for name, one := range s.space.slices {
+		if follows(revision, one.revision) {
+			one.over()
+		} else {
+			s.mark(one)
 		}
-		for name, one := range space.slices {
-			if follows(revision, one.revision) {
-				one.over()
-			} else {
-				s.mark(one)
-			}
-			if !listed[[2]string{namespace, name}] {
-				s.watchedSlice(namespace, name, s.missing)
-			}
+		if !listed[name] {
+			s.watchedSlice(name, s.missing)
 		}
-		s.tidy(namespace)
 	}
 	for _, c := range all {
-		s.watchedSlice(c.Namespace, c.Slice, func(one *cachedSlice) { one.set(c, revision) })
+		s.watchedSlice(c.Slice, func(one *cachedSlice) { one.set(c, revision) })
 	}
 	kube.Signal(s.hub.changed)
 	return nil
@@ -81,8 +78,8 @@ func (s *scope) missing(one *cachedSlice) {
 // watchedSlice takes over what the watch says of one slice, and passes on what is news.
 // The echo of a write of ours is none, whether it comes after the write's answer or
 // before.
-func (s *scope) watchedSlice(namespace, name string, take func(*cachedSlice)) {
-	space := s.space(namespace)
+func (s *scope) watchedSlice(name string, take func(*cachedSlice)) {
+	space := &s.space
 	one := space.slice(name)
 	before, lost := *one, space.lost
 	take(one)
@@ -97,7 +94,6 @@ func (s *scope) watchedSlice(namespace, name string, take func(*cachedSlice)) {
 	if space.lost && space.nobodys < space.room {
 		s.slices.ListAgain()
 	}
-	s.tidy(namespace)
 }
 
 // markUnselected makes the next Load read the slices that the watch of an Only target
@@ -109,7 +105,7 @@ func (s *scope) markUnselected() {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, one := range s.space(only.Namespace).slices {
+	for _, one := range s.space.slices {
 		if one.owner != nil && one.content != nil && one.content.Service != only.Service {
 			s.mark(one)
 			one.owner.tell()
@@ -122,28 +118,26 @@ func (s *scope) servicesFeed() *kube.Feed[*corev1.Service, *Service] {
 	return &kube.Feed[*corev1.Service, *Service]{
 		Lock: &s.mu, SetAll: s.replaceServices,
 		Read:   func(o *corev1.Service) (*Service, error) { return newService(o), nil },
-		Set:    func(o *Service) { s.watchedService(o.Namespace, o.Key.Service, o) },
-		Remove: func(o *Service) { s.watchedService(o.Namespace, o.Key.Service, nil) },
+		Set:    func(o *Service) { s.watchedService(o.Key.Service, o) },
+		Remove: func(o *Service) { s.watchedService(o.Key.Service, nil) },
 	}
 }
 
 func (s *scope) replaceServices(all []*Service, _ string) error {
 	s.services.listed()
-	listed := make(map[[2]string]bool, len(all))
+	listed := make(map[string]bool, len(all))
 	for _, service := range all {
-		listed[[2]string{service.Namespace, service.Key.Service}] = true
+		listed[service.Key.Service] = true
 	}
-	for namespace, space := range s.spaces {
-		for name := range space.services {
-			if !listed[[2]string{namespace, name}] {
-				s.watchedService(namespace, name, nil)
-			}
+	for name := range s.space.services {
+		if !listed[name] {
+			s.watchedService(name, nil)
 		}
 	}
 	// Those that say little come first, and are known where there is no room for all.
 	slices.SortFunc(all, func(a, b *Service) int { return cmp.Compare(a.size(), b.size()) })
 	for _, service := range all {
-		s.watchedService(service.Namespace, service.Key.Service, service)
+		s.watchedService(service.Key.Service, service)
 	}
 	kube.Signal(s.hub.changed)
 	return nil
@@ -151,8 +145,8 @@ func (s *scope) replaceServices(all []*Service, _ string) error {
 
 // watchedService takes over what the watch says of a Service, nil for one that is gone,
 // and passes on what is news: a Service's status may change often.
-func (s *scope) watchedService(namespace, name string, is *Service) {
-	space := s.space(namespace)
+func (s *scope) watchedService(name string, is *Service) {
+	space := &s.space
 	before := space.services[name]
 	if is = space.fitting(before, is); is == nil {
 		delete(space.services, name)
@@ -168,5 +162,4 @@ func (s *scope) watchedService(namespace, name string, is *Service) {
 	if space.left > 0 && space.size < mostOfNamespace/2 {
 		s.services.ListAgain()
 	}
-	s.tidy(namespace)
 }

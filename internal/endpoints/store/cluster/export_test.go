@@ -12,15 +12,19 @@ func Removed(h *Hub, object *discoveryv1.EndpointSlice) {
 	_ = h.scopeOf(object.Namespace).slicesFeed().Delete(object)
 }
 
-// SetRoom sets how many bytes are kept in each namespace of slices without an owner. It comes before Run.
-func SetRoom(h *Hub, bytes int) { h.room = bytes }
+// SetRoom sets how many bytes are kept in each watched namespace of slices without an owner. It comes before Run.
+func SetRoom(h *Hub, bytes int) {
+	for _, s := range h.scopes {
+		s.space.room = bytes
+	}
+}
 
 // Entries is how many slices of a namespace something is kept of.
 func Entries(h *Hub, namespace string) int {
 	s := h.scopeOf(namespace)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.space(namespace).slices)
+	return len(s.space.slices)
 }
 
 // Kept is how many bytes are kept of the slices of a namespace.
@@ -29,7 +33,7 @@ func Kept(h *Hub, namespace string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	size := 0
-	for _, one := range s.space(namespace).slices {
+	for _, one := range s.space.slices {
 		size += one.content.size()
 	}
 	return size

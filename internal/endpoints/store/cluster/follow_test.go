@@ -9,7 +9,7 @@ import (
 
 // Contract 52: whoever follows a store needs no goroutine for it, and misses nothing.
 func TestContract52AFollowerIsCalledForAllThatChanges(t *testing.T) {
-	inWorld(t, nil, func(t *testing.T, w *world, hub *cluster.Hub) {
+	inWorld(t, []string{"shop"}, func(t *testing.T, w *world, hub *cluster.Hub) {
 		w.put("ADDED", serviceOf("shop", "web"))
 		store := viewOf(t, hub, "shop", "web", "web.blue")
 		loaded(t, store)

@@ -32,15 +32,9 @@ type Options struct {
 	// ManagedBy is the managed-by value of our slices. Of slices with another value
 	// only what messages say of them is kept.
 	ManagedBy string
-	// Namespaces are those that are watched, each by a pair of watches of its own;
-	// none for the whole cluster by one pair. See Watch.
-	Namespaces []string
-	// Named says that only Namespaces and those of Watch are watched, also where there
-	// is none of them yet.
-	Named bool
-	// Only is the one target of the hub, nil for any number. Then the watches are
-	// limited to its Service and to slices with the label of that Service, and
-	// ManagedBy and Namespaces are the target's.
+	// Only is the one target of the hub, nil for any number, in namespaces that Watch
+	// names. Then the watches are limited to its Service and to slices with the label of
+	// that Service, and ManagedBy is the target's.
 	Only *publish.Target
 	// Recheck is the time between two reads of a slice of our name that the watch of
 	// an Only target cannot see, because its label kubernetes.io/service-name is not
@@ -58,7 +52,6 @@ type Hub struct {
 	changed chan struct{}
 	added   chan struct{}
 	granted grants
-	room    int // mostOfNobodys, or less in tests
 
 	mu     sync.Mutex
 	scopes []*scope
@@ -69,7 +62,7 @@ type Hub struct {
 func New(options Options) (*Hub, error) {
 	if options.Only != nil {
 		only := *options.Only
-		options.Only, options.ManagedBy, options.Namespaces = &only, only.ManagedBy, []string{only.Namespace}
+		options.Only, options.ManagedBy = &only, only.ManagedBy
 	}
 	if options.Recheck <= 0 {
 		options.Recheck = 30 * time.Second
@@ -79,21 +72,17 @@ func New(options Options) (*Hub, error) {
 		return nil, fmt.Errorf("kube store: %w", err)
 	}
 	h := &Hub{
-		options: options, client: client, reads: make(chan struct{}, mostReads), room: mostOfNobodys,
+		options: options, client: client, reads: make(chan struct{}, mostReads),
 		changed: make(chan struct{}, 1), added: make(chan struct{}, 1), granted: grants{news: make(chan struct{})},
 	}
-	if len(options.Namespaces) == 0 && !options.Named {
-		h.scopes = []*scope{newScope(h, "")}
-	}
-	for _, namespace := range options.Namespaces {
-		h.Watch(namespace)
+	if options.Only != nil {
+		h.Watch(options.Only.Namespace)
 	}
 	return h, nil
 }
 
-// Watch makes the hub watch one more namespace, at any time, until it was not asked for
-// during Unwanted. It does nothing more where that namespace, or the whole cluster, is
-// watched already.
+// Watch makes the hub watch one more namespace by a pair of watches of its own, at any
+// time, until it was not asked for during Unwanted.
 func (h *Hub) Watch(namespace string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,8 +104,7 @@ func (h *Hub) unwatch(now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.scopes = slices.DeleteFunc(h.scopes, func(s *scope) bool {
-		over := s.stop != nil && s.namespace != "" && !slices.Contains(h.options.Namespaces, s.namespace) &&
-			now.Sub(s.wanted) > Unwanted && !s.inUse()
+		over := s.stop != nil && h.options.Only == nil && now.Sub(s.wanted) > Unwanted && !s.inUse()
 		if over {
 			s.stop()
 		}
@@ -202,11 +190,11 @@ func (h *Hub) Local() assign.Local {
 	return out
 }
 
-// scopeOf returns the scope that a namespace is in, nil where it is in none. The caller
-// has the lock.
+// scopeOf returns the scope of a namespace, nil where it is not watched. The caller has
+// the lock.
 func (h *Hub) scopeOf(namespace string) *scope {
 	for _, s := range h.scopes {
-		if s.namespace == "" || s.namespace == namespace {
+		if s.namespace == namespace {
 			return s
 		}
 	}
@@ -229,9 +217,13 @@ type space struct {
 	labelled map[string][]*cachedSlice
 	stores   []*Store
 	// nobodys is how much is kept of the slices with our label that no store owns, others of
-	// those without, and room bounds them. lost says that slices with our label are not kept.
+	// those without, and room, which tests make less, bounds them. lost says that slices with our label are not kept.
 	nobodys, others, room int
 	lost                  bool
+}
+
+func newSpace() space {
+	return space{room: mostOfNobodys, services: make(map[string]*Service), slices: make(map[string]*cachedSlice), labelled: make(map[string][]*cachedSlice)}
 }
 
 // slice returns what is known of the slice of that name.

@@ -22,7 +22,7 @@ import (
 // has a slice of 100 endpoints.
 func BenchmarkLoad(b *testing.B) {
 	w := newWorld()
-	hub := w.hub(b, nil)
+	hub := w.hub(b, []string{"shop"})
 	var store *cluster.Store
 	for i := range 1000 {
 		service := fmt.Sprintf("web-%d", i)
@@ -86,10 +86,11 @@ func BenchmarkThousandTargets(b *testing.B) {
 		})
 		b.ReportMetric(time.Since(began).Seconds(), "s/bare")
 
-		hub, err := cluster.New(cluster.Options{Way: way, ManagedBy: manager, Namespaces: []string{namespace.Name}})
+		hub, err := cluster.New(cluster.Options{Way: way, ManagedBy: manager})
 		if err != nil {
 			b.Fatal(err)
 		}
+		hub.Watch(namespace.Name)
 		began = time.Now()
 		stop := run(b, hub)
 		stores, states := make([]*cluster.Store, many), make([]publish.State, many)

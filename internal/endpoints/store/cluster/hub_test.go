@@ -63,9 +63,9 @@ func TestContract56ANamespaceWithoutRightsIsAskedRarelyAndFollowedSoonAfterItHas
 	inWorld(t, []string{"blog", "shop", "wiki"}, func(t *testing.T, w *world, hub *cluster.Hub) {
 		w.refuse("blog", true)
 		w.refuse("shop", true)
-		time.Sleep(10 * time.Minute)
+		stayWanted(hub, 10, "blog", "shop")
 		before := w.requests("shop")
-		time.Sleep(10 * time.Minute)
+		stayWanted(hub, 10, "blog", "shop")
 		if got := w.requests("shop") - before; got < 40 || got > 120 {
 			t.Errorf("got %d requests in 10 minutes, want one in 10 to 30 s for each of two watches", got)
 		}
@@ -101,8 +101,8 @@ func TestContract56ANamespaceWithoutRightsIsAskedRarelyAndFollowedSoonAfterItHas
 // would wake the others with every list, for ever.
 func TestContract56ARightToListWithoutOneToWatchWakesNoOtherWatch(t *testing.T) {
 	const most = 1000 // so that the test ends
-	inWorld(t, []string{"blog", "shop", "wiki"}, func(t *testing.T, w *world, _ *cluster.Hub) {
-		time.Sleep(20 * time.Minute)
+	inWorld(t, []string{"blog", "shop", "wiki"}, func(t *testing.T, w *world, hub *cluster.Hub) {
+		stayWanted(hub, 20, "blog", "shop")
 		if got := w.requests("shop"); got < 200 || got > 900 {
 			t.Errorf("got %d requests in 20 minutes, want three in 10 to 30 s for each of two watches", got)
 		}
@@ -117,7 +117,7 @@ func TestContract56ARightToListWithoutOneToWatchWakesNoOtherWatch(t *testing.T) 
 // slices of one target and of one slice of another failed, and the API server answers
 // only about that one.
 func TestContract56ASliceThatCannotBeReadDelaysOnlyItsOwnTarget(t *testing.T) {
-	inWorld(t, nil, func(t *testing.T, w *world, hub *cluster.Hub) {
+	inWorld(t, []string{"shop"}, func(t *testing.T, w *world, hub *cluster.Hub) {
 		w.put("ADDED", serviceOf("shop", "web"))
 		w.writes, w.mute = http.StatusInternalServerError, "web.blue"
 		stuck, free := viewOf(t, hub, "shop", "web", "web.blue"), viewOf(t, hub, "shop", "api", "api.blue")
@@ -183,7 +183,7 @@ func TestATargetThatTheHubCannotKeepIsRefused(t *testing.T) {
 }
 
 func TestSlicesOfAnotherPoolAreNotBesideOurs(t *testing.T) {
-	inWorld(t, nil, func(t *testing.T, w *world, hub *cluster.Hub) {
+	inWorld(t, []string{"shop"}, func(t *testing.T, w *world, hub *cluster.Hub) {
 		synctest.Wait() // until the watches are open; what comes between a list and its watch is read a second later
 		w.put("ADDED", serviceOf("shop", "web"))
 		w.put("ADDED", sliceOf("shop", "web.green", "web", manager, 1))

@@ -15,7 +15,7 @@ import (
 )
 
 func TestContract57WhatTheServerKeepsForItselfIsNotKept(t *testing.T) {
-	hub := newWorld().hub(t, nil)
+	hub := newWorld().hub(t, []string{"shop"})
 	object := sliceOf("shop", "web.blue", "web", manager, 1)
 	cluster.Told(hub, object.DeepCopy())
 	before := cluster.Kept(hub, "shop")

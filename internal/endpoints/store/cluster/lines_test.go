@@ -85,7 +85,7 @@ func (defective) Deadline() (time.Time, bool) { panic("a defect") }
 
 // TestContract23AWriteThatPanicsHidesNoNews: what others make of the slice later is told.
 func TestContract23AWriteThatPanicsHidesNoNews(t *testing.T) {
-	inWorld(t, nil, func(t *testing.T, w *world, hub *cluster.Hub) {
+	inWorld(t, []string{"shop"}, func(t *testing.T, w *world, hub *cluster.Hub) {
 		w.put("ADDED", serviceOf("shop", "web"))
 		store := viewOf(t, hub, "shop", "web", "web.blue")
 		loaded(t, store)

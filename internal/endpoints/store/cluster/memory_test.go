@@ -72,7 +72,7 @@ func memoryOf(t testing.TB, many, endpoints int, managedBy string) (used int, en
 		w.put("ADDED", sliceOf("shop", service+".blue", service, managedBy, endpoints))
 	}
 	before := memory.Live()
-	hub := w.hub(t, nil)
+	hub := w.hub(t, []string{"shop"})
 	stop := run(t, hub)
 	targets := 1
 	if managedBy == manager {

@@ -15,11 +15,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 )
 
-// scope is what one pair of watches tells of: the whole cluster, a namespace, or the
-// one target of the hub.
+// scope is what one pair of watches tells of: a namespace, or the one target of the hub.
 type scope struct {
 	hub       *Hub
-	namespace string // empty for the whole cluster
+	namespace string
 	services  *watched
 	slices    *watched
 	// stop ends the watches, nil before they began, and wanted is when they were asked for
@@ -28,20 +27,17 @@ type scope struct {
 	wanted time.Time
 
 	mu       sync.Mutex
-	spaces   map[string]*space
+	space    space
 	marks    int  // how many dirty marks there were
 	wasStale bool // as it was told last
 }
 
 func newScope(hub *Hub, namespace string) *scope {
-	service, objects := "Services", "slices"
-	switch {
-	case hub.options.Only != nil:
-		service = "the Service"
-	case namespace != "":
-		service, objects = service+" of namespace "+namespace, objects+" of namespace "+namespace
+	service, objects := "Services of namespace "+namespace, "slices of namespace "+namespace
+	if hub.options.Only != nil {
+		service, objects = "the Service", "slices"
 	}
-	s := &scope{hub: hub, namespace: namespace, spaces: make(map[string]*space)}
+	s := &scope{hub: hub, namespace: namespace, space: newSpace()}
 	s.services = newWatch(hub, service, kube.Services(namespace), &corev1.Service{}, s.servicesFeed())
 	s.slices = newWatch(hub, objects, kube.EndpointSlices(namespace), &discoveryv1.EndpointSlice{}, s.slicesFeed())
 	if only := hub.options.Only; only != nil {
@@ -73,10 +69,8 @@ func (s *scope) tellStale(now time.Time) {
 	}
 	s.wasStale = is
 	kube.Signal(s.hub.changed)
-	for _, space := range s.spaces {
-		for _, store := range space.stores {
-			store.tell()
-		}
+	for _, store := range s.space.stores {
+		store.tell()
 	}
 }
 
@@ -84,7 +78,7 @@ func (s *scope) tellStale(now time.Time) {
 func (s *scope) join(store *Store) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	space, target := s.space(store.target.Namespace), store.target
+	space, target := &s.space, store.target
 	for _, other := range space.stores {
 		_, _, overlaps := other.target.ParseName(target.SliceName)
 		_, _, overlapped := target.ParseName(other.target.SliceName)
@@ -116,7 +110,7 @@ func (s *scope) join(store *Store) error {
 func (s *scope) leave(store *Store) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	space := s.space(store.target.Namespace)
+	space := &s.space
 	space.stores = slices.DeleteFunc(space.stores, func(other *Store) bool { return other == store })
 	for name, one := range store.own {
 		before := *one
@@ -126,7 +120,6 @@ func (s *scope) leave(store *Store) {
 	}
 	clear(store.own)
 	space.tell(store.target.Service)
-	s.tidy(store.target.Namespace)
 }
 
 // known returns the target's Service, and the slices that its state is made of: its
@@ -137,14 +130,13 @@ func (s *scope) known(store *Store) (service publish.Service, contents []*conten
 	if store.unlisted {
 		return publish.Service{}, nil, fmt.Errorf("the slices of namespace %s are listed again, for not all of them were kept", store.target.Namespace)
 	}
-	space := s.space(store.target.Namespace)
-	service = space.service(store)
+	service = s.space.service(store)
 	for _, one := range store.own {
 		if one.content != nil {
 			contents = append(contents, one.content)
 		}
 	}
-	for _, one := range space.labelled[store.target.Service] {
+	for _, one := range s.space.labelled[store.target.Service] {
 		if one.owner != store && one.beside(store).count > 0 {
 			contents = append(contents, one.content)
 		}
@@ -166,13 +158,12 @@ func (s *scope) dirty(store *Store) map[string]int {
 }
 
 // clean takes over what was read because of a mark.
-func (s *scope) clean(namespace, name string, mark int, is *content, revision string) {
+func (s *scope) clean(name string, mark int, is *content, revision string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	space := s.space(namespace)
-	one := space.slice(name)
+	one := s.space.slice(name)
 	if one.dirty == 0 {
-		space.drop(name)
+		s.space.drop(name)
 		return // another read came first, and the watch told the rest
 	}
 	before := *one
@@ -180,25 +171,24 @@ func (s *scope) clean(namespace, name string, mark int, is *content, revision st
 	if one.dirty == mark {
 		one.dirty = 0
 	}
-	space.changed(before, one)
+	s.space.changed(before, one)
 }
 
 // begin is called before a write of the slice, and returns what the slice is; end is
 // called after it, with the server's answer, nil where it failed.
-func (s *scope) begin(namespace, name string) *content {
+func (s *scope) begin(name string) *content {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	one := s.space(namespace).slice(name)
+	one := s.space.slice(name)
 	one.writing = true
 	return one.content
 }
 
 // end passes on what the watch told meanwhile, unless that was the write itself.
-func (s *scope) end(namespace, name string, base, answer *content) {
+func (s *scope) end(name string, base, answer *content) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	space, expected := s.space(namespace), base
-	one := space.slice(name)
+	one, expected := s.space.slice(name), base
 	before := *one
 	one.writing = false
 	if answer != nil {
@@ -211,7 +201,7 @@ func (s *scope) end(namespace, name string, base, answer *content) {
 	if answer == nil {
 		s.mark(one)
 	}
-	space.changed(before, one)
+	s.space.changed(before, one)
 }
 
 // addTo adds what is known to what is told.
@@ -225,19 +215,17 @@ func (s *scope) addTo(out *assign.Local) {
 	out.Sights = append(out.Sights, sight)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for namespace, space := range s.spaces {
-		for _, service := range space.services {
-			if !service.left {
-				out.Services = append(out.Services, service.Service)
-			}
+	for _, service := range s.space.services {
+		if !service.left {
+			out.Services = append(out.Services, service.Service)
 		}
-		if err := space.crowded(namespace); err != nil {
-			out.Sights = append(out.Sights, assign.Sight{Namespace: namespace, Complete: true, Crowded: true, Err: err})
-		}
-		for _, one := range space.slices {
-			if c := one.content; c != nil && c.ours {
-				out.Published = append(out.Published, c.published())
-			}
+	}
+	if err := s.space.crowded(s.namespace); err != nil {
+		out.Sights = append(out.Sights, assign.Sight{Namespace: s.namespace, Complete: true, Crowded: true, Err: err})
+	}
+	for _, one := range s.space.slices {
+		if c := one.content; c != nil && c.ours {
+			out.Published = append(out.Published, c.published())
 		}
 	}
 }
@@ -247,33 +235,16 @@ func (s *scope) mark(one *cachedSlice) {
 	one.dirty, one.revision = s.marks, ""
 }
 
-// space returns what is known of the namespace of that name.
-func (s *scope) space(namespace string) *space {
-	if s.spaces[namespace] == nil {
-		s.spaces[namespace] = &space{room: s.hub.room, services: make(map[string]*Service), slices: make(map[string]*cachedSlice), labelled: make(map[string][]*cachedSlice)}
-	}
-	return s.spaces[namespace]
-}
-
-// tidy forgets a namespace of which there is nothing to know.
-func (s *scope) tidy(namespace string) {
-	if space := s.spaces[namespace]; space != nil && len(space.services)+len(space.slices)+len(space.stores) == 0 && !space.lost {
-		delete(s.spaces, namespace)
-	}
-}
-
 // inUse reports whether a target is in the scope, or slices of ours that publish something.
 func (s *scope) inUse() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, space := range s.spaces {
-		if len(space.stores) > 0 || space.lost {
+	if len(s.space.stores) > 0 || s.space.lost {
+		return true
+	}
+	for _, one := range s.space.slices {
+		if c := one.content; c != nil && c.ours && c.Endpoints > 0 {
 			return true
-		}
-		for _, one := range space.slices {
-			if c := one.content; c != nil && c.ours && c.Endpoints > 0 {
-				return true
-			}
 		}
 	}
 	return false

@@ -137,7 +137,7 @@ func (s *Store) read(ctx context.Context, name string, mark int) error {
 			return err
 		}
 	}
-	s.scope.clean(s.target.Namespace, name, mark, is, revision)
+	s.scope.clean(name, mark, is, revision)
 	return nil
 }
 
@@ -162,8 +162,8 @@ func (s *Store) Write(ctx context.Context, write publish.Write) (version string,
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	base, is := s.scope.begin(s.target.Namespace, write.Slice.Name), (*content)(nil)
-	defer func() { s.scope.end(s.target.Namespace, write.Slice.Name, base, is) }() // also after a panic
+	base, is := s.scope.begin(write.Slice.Name), (*content)(nil)
+	defer func() { s.scope.end(write.Slice.Name, base, is) }() // also after a panic
 	answer, err := s.send(ctx, write, base)
 	if err == nil {
 		is, err = pack(answer, s.target.ManagedBy)

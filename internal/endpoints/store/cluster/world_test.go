@@ -248,11 +248,24 @@ func (w *world) hub(t testing.TB, namespaces []string) *cluster.Hub {
 	t.Helper()
 	config := &rest.Config{Host: "https://192.0.2.1"}
 	config.Wrap(func(http.RoundTripper) http.RoundTripper { return w })
-	hub, err := cluster.New(cluster.Options{Way: kube.Fixed(config), ManagedBy: manager, Namespaces: namespaces})
+	hub, err := cluster.New(cluster.Options{Way: kube.Fixed(config), ManagedBy: manager})
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, namespace := range namespaces {
+		hub.Watch(namespace)
+	}
 	return hub
+}
+
+// stayWanted lets so many minutes pass, in which somebody wants the namespaces.
+func stayWanted(hub *cluster.Hub, minutes int, namespaces ...string) {
+	for range minutes {
+		for _, namespace := range namespaces {
+			hub.Watch(namespace)
+		}
+		time.Sleep(time.Minute)
+	}
 }
 
 // viewOf returns the view of a target that fills a Service by slices of that name.
