@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -23,6 +25,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
@@ -420,26 +423,99 @@ func TestContract53AGroupWhoseFirstDecisionPanicsIsMadeAnew(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		r := newResting("web")
 		options := r.options(passing{}, nil)
+		checking := options.Checking
 		var panicked atomic.Bool
-		options.Observe.OfGroup = func(assign.Group) func(pool.Outcome, explain.Pool) {
-			return func(pool.Outcome, explain.Pool) {
-				if panicked.CompareAndSwap(false, true) {
-					panic("a defect")
-				}
+		options.Checking = func(p *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
+			made, err := checking(p, check)
+			if panicked.CompareAndSwap(false, true) {
+				made.Prober = nil // a defect: nothing can be checked
 			}
+			return made, err
 		}
-		server, err := controller.New(options)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		go func() { _ = server.Run(ctx) }()
+		r.runs(t, options)
 		r.counted(time.Minute)
 		if len(r.writes) != 1 || len(r.writes[0].Slice.Endpoints) != 1 {
 			t.Errorf("got writes %+v, want one with the endpoint", r.writes)
 		}
-		cancel()
-		synctest.Wait()
 	})
+}
+
+// TestContract53APanicOfWhatTellsHoldsNothingUp: an endpoint that dies is down within seconds.
+func TestContract53APanicOfWhatTellsHoldsNothingUp(t *testing.T) {
+	t.Parallel()
+	for name, spoil := range map[string]func(*controller.Options){
+		"of a group": func(o *controller.Options) {
+			o.Observe.OfGroup = func(assign.Group) func(pool.Outcome, explain.Pool) {
+				return func(pool.Outcome, explain.Pool) { panic("a defect") }
+			}
+		},
+		"of a target": func(o *controller.Options) {
+			o.Observe.OfTarget = func(assign.Key, bool) func(writer.Outcome) { return func(writer.Outcome) { panic("a defect") } }
+		},
+		"of the log": func(o *controller.Options) { o.Announce = func(assign.Key, explain.Notice) { panic("a defect") } },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Test(t, func(t *testing.T) {
+				r, prober, log := newResting("web"), new(mortal), new(strings.Builder)
+				options := r.options(prober, nil)
+				options.Logger = slog.New(slog.NewTextHandler(log, nil))
+				supply := options.Supply
+				options.Supply = func(p *v1alpha1.EndpointPool) (controller.Supply, error) {
+					made, err := supply(p)
+					var nodes answers
+					for i, name := range []string{"a", "b", "c"} {
+						nodes = append(nodes, inventory.Node{Name: name, Addresses: []netip.Addr{netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)})}, Ready: true, Worker: true})
+					}
+					made.Make = func() (controller.Origin, error) { return controller.Origin{Source: source{r, nodes}}, nil }
+					return made, err
+				}
+				spoil(&options)
+				end := r.runs(t, options)
+				r.counted(10 * time.Minute)
+				prober.dead.Store(true)
+				r.counted(5 * time.Second)
+				last := r.writes[len(r.writes)-1].Slice.Endpoints
+				if len(last) != 3 || last[0].State != inventory.StateDown {
+					t.Errorf("got %+v in the last of %d writes, want that the first endpoint is down", last, len(r.writes))
+				}
+				end()
+				if told := strings.Count(log.String(), "telling what happened panicked"); told < 1 || told > 10 || !strings.Contains(log.String(), "a defect") {
+					t.Errorf("the panic is told %d times:\n%.3000s", told, log)
+				}
+			})
+		})
+	}
+}
+
+// mortal is a prober for which the endpoint 10.0.0.1 may die.
+type mortal struct{ dead atomic.Bool }
+
+func (m *mortal) Check(_ context.Context, addr netip.Addr) inventory.Result {
+	r := inventory.Result{Address: addr, At: time.Now(), Outcome: inventory.Pass, Reason: inventory.Ready}
+	if m.dead.Load() && addr == netip.MustParseAddr("10.0.0.1") {
+		r.Outcome, r.Reason = inventory.Refused, inventory.ProbeRefused
+	}
+	return r
+}
+
+// runs runs a server until it is ended, or the test ends.
+func (r *resting) runs(t *testing.T, options controller.Options) (end func()) {
+	t.Helper()
+	server, err := controller.New(options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Run(ctx)
+	}()
+	end = func() {
+		cancel()
+		<-done
+	}
+	t.Cleanup(end)
+	return end
 }

@@ -1,7 +1,9 @@
 package controller
 
 import (
+	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -115,16 +117,21 @@ func (t *teller) target(key assign.Key, err error) {
 func (t *teller) ofGroup(key assign.Group, g *group) func(pool.Outcome) {
 	memory := explain.Pool{Thorough: t.thorough}
 	log, observe := t.log.With(t.groupArgs(key)...), t.opts.Observe.OfGroup(key)
+	explains, says := contained(log), contained(log)
 	return func(o pool.Outcome) {
 		var story explain.Story
-		memory, story = memory.Tell(o)
-		observe(o, memory)
+		explains(func() {
+			memory, story = memory.Tell(o)
+			observe(o, memory)
+		})
 		g.see(o, memory, story)
 		if !o.Beat {
 			t.revision.Add(1)
 		}
-		say(log, t.audience.namesOf(key), story)
-		t.audience.tell(key, story.Notices, o.At)
+		says(func() {
+			say(log, t.audience.namesOf(key), story)
+			t.audience.tell(key, story.Notices, o.At)
+		})
 	}
 }
 
@@ -139,23 +146,49 @@ func (t *teller) ofTarget(key assign.Key, f *filler) func(writer.Outcome) {
 		memories[each.of.SliceName] = explain.ServiceStory{DryRun: f.dryRun}
 	}
 	log, observe := t.log.With(keyArgs(key)...), t.opts.Observe.OfTarget(key, f.dryRun)
+	explains, says := contained(log), contained(log)
 	return func(o writer.Outcome) {
-		memory, story := memories[o.SliceName].Tell(o)
-		memories[o.SliceName] = memory
-		observe(o)
+		var story explain.Story
+		explains(func() {
+			memories[o.SliceName], story = memories[o.SliceName].Tell(o)
+			observe(o)
+		})
 		f.see(o, story, most)
 		t.revision.Add(1)
-		names := f.names(o.SliceName)
-		say(log, names, story)
-		if f.dryRun {
-			return
-		}
-		for _, notice := range story.Notices {
-			notice.Service, notice.Note = o.State.Service.UID, names.Of(notice.Note)
-			t.opts.Announce(key, notice)
-		}
+		says(func() {
+			names := f.names(o.SliceName)
+			say(log, names, story)
+			if f.dryRun {
+				return
+			}
+			for _, notice := range story.Notices {
+				notice.Service, notice.Note = o.State.Service.UID, names.Of(notice.Note)
+				t.opts.Announce(key, notice)
+			}
+		})
 	}
 }
+
+// contained returns what runs something that tells. A panic in it holds up no decision and no
+// write, and is told once, until it is over.
+func contained(log *slog.Logger) func(tell func()) {
+	broken := false
+	return func(tell func()) {
+		defer func() {
+			cause := recover()
+			if cause != nil && !broken {
+				stack := debug.Stack()
+				log.Error("a defect of the program: telling what happened panicked; endpoints are checked and written all the same",
+					"panic", fmt.Sprint(cause), "stack", string(stack[:min(len(stack), mostStack)]))
+			}
+			broken = cause != nil
+		}()
+		tell()
+	}
+}
+
+// mostStack is how many bytes of a stack are told.
+const mostStack = 4 << 10
 
 // say logs a story, with settings as its readers name them.
 func say(log *slog.Logger, names naming.Names, story explain.Story) {

@@ -84,14 +84,15 @@ func (g *Group) Run(ctx context.Context, members []inventory.Member) error {
 
 // begin makes the loop, which gets every answer of the source from now on.
 func (g *Group) begin(members []inventory.Member) (l *loop, err error) {
-	checks := g.opts.newChecks()
-	l = &loop{Group: g, checks: checks, holder: g.opts.newHolder(checks), desk: g.opts.newDesk(), box: g.opts.Reader.subscribe()}
+	l = &loop{Group: g, box: g.opts.Reader.subscribe()}
 	defer func() {
 		if cause := recover(); cause != nil {
 			l.end()
 			l, err = nil, fmt.Errorf("pool: the first decision panicked: %v", cause)
 		}
 	}()
+	l.checks = g.opts.newChecks()
+	l.holder, l.desk = g.opts.newHolder(l.checks), g.opts.newDesk()
 	l.start(members)
 	return l, nil
 }

@@ -54,9 +54,9 @@ func (o GroupOptions) newHolder(checks *health.Loop) *holder {
 	return h
 }
 
-// close ends what is held.
+// close ends what is held; h may be nil.
 func (h *holder) close() {
-	if h.held != nil {
+	if h != nil && h.held != nil {
 		h.held.Close()
 	}
 }
