@@ -29,7 +29,7 @@ type loop struct {
 	publisher publisher
 	pace      pace
 	trouble   trouble
-	// watched is what the prober checks, addresses are those of it.
+	// watched is what the verdict wants checked, addresses are those that are.
 	watched   []inventory.Watch
 	addresses []netip.Addr
 	// ineligible are the recovered members that are not eligible any more.
@@ -100,11 +100,12 @@ func (l *loop) watch() {
 	}
 	if l.watched == nil || !slices.Equal(l.watched, l.verdict.Watch) {
 		l.watched = l.verdict.Watch
-		l.addresses = make([]netip.Addr, len(l.watched))
-		for i, w := range l.watched {
+		targets := l.targets()
+		l.addresses = make([]netip.Addr, len(targets))
+		for i, w := range targets {
 			l.addresses[i] = w.Address
 		}
-		l.checks.Watch(l.targets())
+		l.checks.Watch(targets)
 	}
 	l.holder.watch(l.verdict.Members, l.addresses)
 	l.intake.health = l.intake.health.Only(l.addresses)

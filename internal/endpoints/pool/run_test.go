@@ -2,12 +2,17 @@ package pool_test
 
 import (
 	"errors"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
@@ -246,7 +251,8 @@ func TestAHealthyWorldMakesAPassAtEachRead(t *testing.T) {
 
 func TestContract06WhatTheFilterRefusesTodayIsNotChecked(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		w := newWorld(t, 1, 2)
+		w, held := newWorld(t, 1, 2), &backends{ends: map[netip.Addr]net.Conn{}}
+		w.opts.HoldPort, w.opts.connections = 80, health.ConnectionsOptions{MaxConnections: 10, Dial: held.dial}
 		outside := inventory.Member{Address: address(0).Prev(), State: inventory.StateReady} // 9.255.255.255
 		w.start(outside, inventory.Member{Address: address(1), State: inventory.StateReady})
 		during(time.Minute)
@@ -259,6 +265,9 @@ func TestContract06WhatTheFilterRefusesTodayIsNotChecked(t *testing.T) {
 			}
 		})
 		w.stop()
+		if held.ends[outside.Address] != nil || held.ends[address(1)] == nil {
+			t.Errorf("connections were held to %v, want none to the one that is not checked", slices.Collect(maps.Keys(held.ends)))
+		}
 	})
 }
 
