@@ -336,6 +336,14 @@ func TestContract239ARealSocketIsReached(t *testing.T) {
 	}
 }
 
+// TestContract239TheNameOfAReplicaIsFitToBeTold: it is in the reasons of endpoints.
+func TestContract239TheNameOfAReplicaIsFitToBeTold(t *testing.T) {
+	line, ok := peers.ParseLine(`{"version":"1","leader":"a_1","replica":"b\u001b[2J\n` + strings.Repeat("b", 60_000) + `"}`)
+	if !ok || len(line.Replica) > 300 || strings.ContainsAny(line.Replica, "\x1b\n") {
+		t.Errorf("got %v and a name of %d bytes: %.50q", ok, len(line.Replica), line.Replica)
+	}
+}
+
 // A standby that ends takes its line away, so it counts no longer.
 func TestAReplicaThatEndsHasNoLine(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {

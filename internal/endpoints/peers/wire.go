@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // protocol is the version of question and line. What says another one is no opinion.
@@ -18,6 +20,8 @@ const (
 	// AnswerWait is how long a failure waits for an answer that alone would take an endpoint
 	// down (HEALTH_CHECK_FALL=1).
 	AnswerWait = 100 * time.Millisecond
+	// longestName is how long the name of a Pod may be.
+	longestName = 253
 	// longestTimeout is how long a standby tries to connect at most, whatever a question says.
 	longestTimeout = 30 * time.Second
 )
@@ -78,8 +82,10 @@ func parseQuestion(text string) []target {
 }
 
 // ParseLine returns what a replica answers, and false where it is of another version or none.
+// The name of the replica is fit to be told.
 func ParseLine(text string) (Line, bool) {
 	var l Line
 	ok := len(text) <= longestText && json.Unmarshal([]byte(text), &l) == nil && l.Version == protocol && len(l.Reached)+len(l.Missed) <= MaxTargets
+	l.Replica = transport.Cut(transport.Printable(l.Replica), longestName)
 	return l, ok && l.Replica != ""
 }
