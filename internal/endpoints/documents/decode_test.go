@@ -2,6 +2,7 @@ package documents_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -311,6 +312,31 @@ func TestAliasesCountAsWhatTheyStandFor(t *testing.T) {
 	fine := pool("source: {static: {nodes: [{name: a, addresses: &a [10.0.0.1]}, {name: b, addresses: *a}]}}\nsubnets: [10.0.0.0/24]")
 	if got := mistakes(documents.Decode("f", []byte(fine))); len(got) > 0 {
 		t.Errorf("got %q", got)
+	}
+}
+
+// TestAliasesOfWhatIsNoFieldCount: with names that are no fields, the same twice, and empty
+// entries a few KB would take minutes.
+func TestAliasesOfWhatIsNoFieldCount(t *testing.T) {
+	var unknown strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&unknown, "x%d: 1, ", i)
+	}
+	for name, first := range map[string]string{
+		"no fields":     "{" + unknown.String() + "}",
+		"set twice":     "{" + strings.Repeat("ports: [], ", 2000) + "}",
+		"merge keys":    "{" + strings.Repeat("<<: 1, ", 2000) + "}",
+		"empty entries": "{ports: [" + strings.Repeat("null, ", 2000) + "]}",
+	} {
+		text := pool(sound + "allow: [&a " + first + strings.Repeat(", *a", 2000) + "]\n")
+		allocated := testing.AllocsPerRun(1, func() {
+			if got := mistakes(documents.Decode("f", []byte(text))); len(got) != 100 {
+				t.Errorf("%s: got %d mistakes, want the first 100", name, len(got))
+			}
+		})
+		if allocated > 2_000_000 { // of 4 million entries
+			t.Errorf("%s: %.0f allocations", name, allocated)
+		}
 	}
 }
 

@@ -39,8 +39,11 @@ func (w *walk) fields(node *yaml.Node, target reflect.Value, path string) {
 	}
 }
 
-// unknown notes a name that is no field.
+// unknown notes a name that is no field, which counts as a value, too.
 func (w *walk) unknown(name, at, path string, known map[string]reflect.Value) {
+	if !w.spend(at) || len(w.mistakes) == maxMistakes {
+		return
+	}
 	names := slices.Sorted(maps.Keys(known))
 	p := problem{"is not a field", remedyFor(name, names, "remove it; the fields here are "+strings.Join(names, ", "))}
 	if path == "spec" || strings.HasPrefix(path, "spec.") {

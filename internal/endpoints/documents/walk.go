@@ -143,12 +143,17 @@ func (w *walk) textAt(node *yaml.Node, key string, parents ...string) string {
 	return value.Value
 }
 
+// spend takes one from the budget, and reports whether there was one left.
+func (w *walk) spend(path string) bool {
+	if w.budget--; w.budget == -1 {
+		w.note(path, problem{"has too many values", fmt.Sprintf("write at most %d in a document; aliases count as what they stand for", maxNodes)})
+	}
+	return w.budget >= 0
+}
+
 // value decodes one value and all that is in it.
 func (w *walk) value(node *yaml.Node, target reflect.Value, path string) {
-	if w.budget--; w.budget < 0 {
-		if w.budget == -1 {
-			w.note(path, problem{"has too many values", fmt.Sprintf("write at most %d in a document; aliases count as what they stand for", maxNodes)})
-		}
+	if !w.spend(path) {
 		return
 	}
 	node = resolved(node)
@@ -191,7 +196,7 @@ func (w *walk) list(node *yaml.Node, target reflect.Value, path string) {
 	entries := reflect.MakeSlice(target.Type(), len(node.Content), len(node.Content))
 	for i, entry := range node.Content {
 		at := fmt.Sprintf("%s[%d]", path, i)
-		if isNull(resolved(entry)) {
+		if isNull(resolved(entry)) && w.spend(at) {
 			w.lines[at] = entry.Line
 			w.note(at, problem{"is an empty entry", "write its value, or remove it"})
 			continue
@@ -238,29 +243,30 @@ func (w *walk) texts(node *yaml.Node, target reflect.Value, path string) {
 	target.Set(entries)
 }
 
-// pairs yields the keys and values of a mapping, each key once.
+// pairs yields the keys and values of a mapping, each key once. Those that are not yielded count
+// as values, too.
 func (w *walk) pairs(node *yaml.Node, path string) func(func(string, *yaml.Node) bool) {
 	return func(yield func(string, *yaml.Node) bool) {
 		seen := map[string]bool{}
-		for i := 0; i+1 < len(node.Content); i += 2 {
+		for i := 0; i+1 < len(node.Content) && w.budget >= 0; i += 2 {
 			key := node.Content[i]
 			at := strings.TrimPrefix(path+"."+key.Value, ".")
 			w.lines[at] = key.Line
 			switch {
 			case key.ShortTag() == "!!merge":
 				w.note(at, problem{"is a merge key", "write the fields themselves"})
-				continue
 			case key.Kind != yaml.ScalarNode:
 				w.note(path, problem{"has a name that is " + nounOf(key), "write a word before the colon"})
-				continue
 			case seen[key.Value]:
 				w.note(at, problem{"is set twice", "remove one of them"})
+			default:
+				seen[key.Value] = true
+				if !yield(key.Value, node.Content[i+1]) {
+					return
+				}
 				continue
 			}
-			seen[key.Value] = true
-			if !yield(key.Value, node.Content[i+1]) {
-				return
-			}
+			w.spend(at)
 		}
 	}
 }
