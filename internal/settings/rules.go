@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"net/netip"
 	"slices"
 	"strings"
 
@@ -51,22 +52,21 @@ func (l *loader) check() {
 		l.checkTarget()
 		l.checkHealth()
 	}
-	l.checkListen()
+	l.apart("METRICS_ADDRESS", l.config.Listen.Metrics, "ADMIN_ADDRESS", l.config.Listen.Admin)
 	l.checkLeader()
 }
 
-// checkListen finds one address that both listeners are meant to take: also where one of
-// them takes every address. Port 0 is another one each time.
-func (l *loader) checkListen() {
-	admin, metrics := l.config.Listen.Admin, l.config.Listen.Metrics
-	if !l.sound("ADMIN_ADDRESS", "METRICS_ADDRESS") || admin.Port() != metrics.Port() || admin.Port() == 0 {
+// apart finds one address that two listeners are meant to take: also where one of them takes
+// every address. Port 0 is another one each time.
+func (l *loader) apart(name string, address netip.AddrPort, other string, taken netip.AddrPort) {
+	if !l.sound(name, other) || address.Port() != taken.Port() || address.Port() == 0 {
 		return
 	}
 	switch {
-	case admin == metrics:
-		l.mistake("METRICS_ADDRESS", "is the same as ADMIN_ADDRESS", "choose another port for one of them")
-	case admin.Addr().IsUnspecified() || metrics.Addr().IsUnspecified():
-		l.mistake("METRICS_ADDRESS", "has the port of ADMIN_ADDRESS ("+admin.String()+"), and one of them takes that port on every address", "choose another port for one of them")
+	case address == taken:
+		l.mistake(name, "is the same as "+other, "choose another port for one of them")
+	case address.Addr().IsUnspecified() || taken.Addr().IsUnspecified():
+		l.mistake(name, "has the port of "+other+" ("+taken.String()+"), and one of them takes that port on every address", "choose another port for one of them")
 	}
 }
 

@@ -84,6 +84,7 @@ func (l *loader) checkViews(v *Views) {
 	l.needs(cert, key, s.Key != "")
 	l.needs(cert, ca, s.ClientCA != "")
 	l.needs(list, ca, s.ClientCA != "")
+	l.apart("METRICS_ADDRESS", s.MetricsAddress, address, s.Address)
 	if !l.sound(address) || s.Address.Addr().IsLoopback() {
 		return
 	}
@@ -128,8 +129,8 @@ func (l *loader) checkXDS(v *Views) {
 	if !v.XDS.On() || !l.sound(address) {
 		return
 	}
-	taken := v.XDS.Address == v.Stream.Address || v.XDS.Address == v.Stream.MetricsAddress
-	l.refuse(taken && v.XDS.Address.Port() != 0, address, "is the address of another listener", "choose another port")
+	l.apart(address, v.XDS.Address, "VIEWS_ADDRESS", v.Stream.Address)
+	l.apart(address, v.XDS.Address, "METRICS_ADDRESS", v.Stream.MetricsAddress)
 	l.refuse(v.Stream.Certificate == "" && !v.XDS.Address.Addr().IsLoopback(), address,
 		"can be reached by others, who could read and change what is sent", "set "+cert+" and VIEWS_TLS_KEY_FILE, or write 127.0.0.1:18000")
 	l.refuse(v.Stream.Certificate != "" && v.Stream.ClientCA == "", address, "needs an authority of client certificates: a certificate says which client asks", "set "+ca+" and "+list)

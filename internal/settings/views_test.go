@@ -27,6 +27,10 @@ func TestLoadViewsReportsEveryMistakeWithItsRemedy(t *testing.T) {
 		"xDS for others":           {[]string{"XDS_ADDRESS=0.0.0.0:18000"}, []string{"XDS_ADDRESS"}},
 		"xDS without an authority": {[]string{"XDS_ADDRESS=0.0.0.0:18000", "VIEWS_TLS_CERT_FILE=/c", "VIEWS_TLS_KEY_FILE=/k"}, []string{"XDS_ADDRESS"}},
 		"xDS at a taken address":   {[]string{"XDS_ADDRESS=127.0.0.1:8082"}, []string{"XDS_ADDRESS"}},
+		"metrics at a taken one":   {[]string{"VIEWS_ADDRESS=127.0.0.1:8083"}, []string{"METRICS_ADDRESS"}},
+		"metrics at each address":  {[]string{"METRICS_ADDRESS=0.0.0.0:8082"}, []string{"METRICS_ADDRESS"}},
+		"xDS where metrics are":    {[]string{"METRICS_ADDRESS=0.0.0.0:9000", "XDS_ADDRESS=127.0.0.1:9000"}, []string{"XDS_ADDRESS"}},
+		"ports of their own":       {[]string{"METRICS_ADDRESS=0.0.0.0:9000", "VIEWS_ADDRESS=127.0.0.1:0", "XDS_ADDRESS=127.0.0.1:0"}, nil},
 		"fleets without xDS":       {[]string{"XDS_FLEETS_FILE=/f"}, []string{"XDS_FLEETS_FILE"}},
 		"a misspelling":            {[]string{"VIEWS_NAMESPACE=shop"}, []string{"VIEWS_NAMESPACE"}},
 	} {
