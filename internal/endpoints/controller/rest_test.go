@@ -519,3 +519,24 @@ func (r *resting) runs(t *testing.T, options controller.Options) (end func()) {
 	t.Cleanup(end)
 	return end
 }
+
+// TestManyMistakesAreCounted: many may write documents, and 300 are wrong at once.
+func TestManyMistakesAreCounted(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		r, log := newResting("web"), new(strings.Builder)
+		var wrong strings.Builder
+		for i := range 300 {
+			fmt.Fprintf(&wrong, "---\napiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: b%d, namespace: shop}\nspec: {pools: []}\n", i)
+		}
+		r.set = documents.Advance(r.set, documents.Folder{Files: []documents.File{{Name: "wrong.yaml", Data: []byte(wrong.String())}}})
+		options := r.options(passing{}, nil)
+		options.Logger = slog.New(slog.NewTextHandler(log, nil))
+		end := r.runs(t, options)
+		r.counted(time.Minute)
+		end()
+		if told := strings.Count(log.String(), "mistake in a document"); told != 100 || !strings.Contains(log.String(), "mistakes=200") {
+			t.Errorf("%d mistakes are told, want 100, and that there are 200 more", told)
+		}
+	})
+}

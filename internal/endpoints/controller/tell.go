@@ -348,13 +348,32 @@ func (t *teller) documents(set documents.Set) {
 			t.log.Info("the API server has the kind", "kind", kind)
 		}
 	}
-	for _, m := range set.Mistakes {
-		if !slices.Contains(t.set.Mistakes, m) {
+	t.mistakes(set.Mistakes)
+	t.set = set
+}
+
+// mistakes tells those that are new, the first mostMistakes of them and how many there are more:
+// many may write documents.
+func (t *teller) mistakes(all []documents.Mistake) {
+	before, news := make(map[documents.Mistake]bool, len(t.set.Mistakes)), 0
+	for _, m := range t.set.Mistakes {
+		before[m] = true
+	}
+	for _, m := range all {
+		if before[m] {
+			continue
+		}
+		if news++; news <= mostMistakes {
 			t.log.Error("mistake in a document", "place", m.Place(), "message", m.Error())
 		}
 	}
-	t.set = set
+	if news > mostMistakes {
+		t.log.Error("there are further mistakes in documents, which the status page shows", "mistakes", news-mostMistakes)
+	}
 }
+
+// mostMistakes is how many mistakes are told that come at once.
+const mostMistakes = 100
 
 // change tells what became of one document.
 func (t *teller) change(change documents.Change) {
