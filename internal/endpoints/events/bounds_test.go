@@ -55,6 +55,50 @@ func TestContract76EachOfManyServicesIsTold(t *testing.T) {
 	})
 }
 
+// TestContract76ANamespaceThatFlapsTakesNoEventFromOthers, also where each has to be sent again.
+func TestContract76ANamespaceThatFlapsTakesNoEventFromOthers(t *testing.T) {
+	for name, failing := range map[string]bool{"delivered at once": false, "sent again": true} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, func(t *testing.T, w *world) {
+				tried := make(map[string]bool)
+				w.api.answer = func(_ int, e *eventsv1.Event) (int, string) {
+					fails := failing && (e.Namespace == "hog" || !tried[e.Name])
+					if tried[e.Name] = true; fails {
+						return http.StatusInternalServerError, ""
+					}
+					return 0, ""
+				}
+				var many []*events.Subject
+				for i := range 400 {
+					many = append(many, w.About("hog", fmt.Sprintf("web-%d", i)))
+				}
+				shop := w.About("shop", "web")
+				for range 3 {
+					for i := range 600 { // for a minute
+						for j := range 4 {
+							many[(4*i+j)%400].Announce(explain.Notice{Reason: explain.PoolNotAllowed, Note: "a"})
+						}
+						if i == 300 {
+							shop.Announce(explain.Notice{Reason: explain.RemovalHeld, Note: "b"})
+						}
+						during(100 * time.Millisecond)
+					}
+				}
+				during(5 * time.Minute)
+				told := 0
+				for _, e := range w.api.events() {
+					if e.Namespace == "shop" {
+						told++
+					}
+				}
+				if told != 3 {
+					t.Errorf("got %d of 3 Events of the other namespace; %+v", told, w.Stats())
+				}
+			})
+		})
+	}
+}
+
 func TestAFlappingWorldDoesNotFloodTheServer(t *testing.T) {
 	inWorld(t, func(t *testing.T, w *world) {
 		for range 3600 {

@@ -71,45 +71,29 @@ func (a *Announcer) deliver(ctx, last context.Context, i item) {
 // retry sends Events again until they are delivered, or given up: those of one namespace one
 // after another, and none waits for the pause of another namespace.
 func (a *Announcer) retry(ctx, last context.Context) {
-	var waiting []item
-	for coming := a.retries; coming != nil || len(waiting) > 0; {
-		next, more := soonest(waiting), coming
-		if len(waiting) == cap(a.retries) {
-			more = nil
-		}
+	waiting := newLine(cap(a.retries))
+	for coming := a.retries; coming != nil || waiting.total > 0; {
+		next, ok := waiting.soonest()
 		var due <-chan time.Time
 		var ended <-chan struct{}
-		if next >= 0 {
-			due, ended = time.After(time.Until(waiting[next].notBefore)), ctx.Done()
+		if ok {
+			due, ended = time.After(time.Until(waiting.of[next][0].notBefore)), ctx.Done()
 		}
 		select {
-		case i, open := <-more:
-			if open {
-				waiting = append(waiting, i)
-			} else {
+		case i, open := <-coming:
+			if !open {
 				coming = nil
+			} else if left := waiting.add(i); left != nil {
+				a.leaveOut(*left, &a.dropped)
 			}
 			continue
 		case <-due:
 		case <-ended:
 		}
-		if !a.attempt(ctx, last, &waiting[next]) {
-			waiting = slices.Delete(waiting, next, next+1)
+		if !a.attempt(ctx, last, &waiting.of[next][0]) {
+			waiting.take(next)
 		}
 	}
-}
-
-// soonest is the place of the Event that is sent next, of the first of each namespace; -1 of
-// none.
-func soonest(waiting []item) int {
-	next, seen := -1, make(map[string]bool)
-	for n, i := range waiting {
-		if !seen[i.subject.namespace] && (next < 0 || i.notBefore.Before(waiting[next].notBefore)) {
-			next = n
-		}
-		seen[i.subject.namespace] = true
-	}
-	return next
 }
 
 // attempt sends an Event, and reports whether it is to be sent again: not where the Event of the
@@ -199,9 +183,14 @@ func (i item) name(at time.Time) string {
 
 // leaveOut leaves the notice out, and so those that it counts.
 func (a *Announcer) leaveOut(i item, counted *atomic.Uint64) {
-	counted.Add(1)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	i.leaveOut(counted)
+}
+
+// leaveOut is that of the Announcer for who has its lock.
+func (i item) leaveOut(counted *atomic.Uint64) {
+	counted.Add(1)
 	i.subject.leftOut[i.Reason] += i.leftOut + 1
 }
 

@@ -62,13 +62,16 @@ type Stats struct {
 // at the same time.
 type Announcer struct {
 	opts Options
-	// queue are the notices, retries those of namespaces where the last one was not delivered.
-	queue, retries chan item
-	pace           *rate.Limiter
+	// queued says that there is something in the queue, and retries are the notices of namespaces
+	// where the last one was not delivered.
+	queued  chan struct{}
+	retries chan item
+	pace    *rate.Limiter
 
 	delivered, dropped, failed atomic.Uint64
 
-	mu sync.Mutex
+	mu    sync.Mutex
+	queue line
 	// troubled are those namespaces; told says that trouble was reported, and not its end.
 	troubled map[string]trouble
 	told     bool
@@ -103,7 +106,7 @@ type item struct {
 func New(opts Options) *Announcer {
 	room := cmp.Or(opts.Queue, defaultQueue)
 	return &Announcer{
-		opts: opts, queue: make(chan item, room), retries: make(chan item, room), troubled: make(map[string]trouble),
+		opts: opts, queue: newLine(room), queued: make(chan struct{}, 1), retries: make(chan item, room), troubled: make(map[string]trouble),
 		pace: rate.NewLimiter(rate.Every(together), togetherBurst),
 	}
 }
@@ -121,8 +124,8 @@ func (a *Announcer) Stats() Stats {
 	return Stats{a.delivered.Load(), a.dropped.Load(), a.failed.Load()}
 }
 
-// Announce queues a notice and returns at once. Where there is no room for it, it is
-// left out.
+// Announce queues a notice and returns at once. Where there is no room, one of the namespace
+// that has the most in the queue is left out.
 func (s *Subject) Announce(notice explain.Notice) {
 	a, i := s.announcer, item{Notice: notice, subject: s, at: time.Now()}
 	a.mu.Lock()
@@ -137,16 +140,15 @@ func (s *Subject) Announce(notice explain.Notice) {
 		i.at = a.newest.Add(1)
 	}
 	a.newest, i.leftOut = i.at, s.leftOut[i.Reason]
+	delete(s.leftOut, i.Reason)
+	left := &i
 	if limiter.AllowN(i.at, 1) {
-		select {
-		case a.queue <- i:
-			delete(s.leftOut, i.Reason)
-			return
-		default:
-		}
+		left = a.queue.add(i)
+		kube.Signal(a.queued)
 	}
-	s.leftOut[i.Reason]++
-	a.dropped.Add(1)
+	if left != nil {
+		left.leaveOut(&a.dropped)
+	}
 }
 
 // Run delivers until ctx ends, and then for a second at the most what is queued.
@@ -161,20 +163,30 @@ func (a *Announcer) Run(ctx context.Context) error {
 	retrying.Go(func() { a.retry(ctx, last) })
 	defer retrying.Wait()
 	defer close(a.retries)
-	for ctx.Err() == nil {
-		select {
-		case i := <-a.queue:
+	for {
+		i, ok := a.next()
+		switch {
+		case ok:
 			_ = a.pace.Wait(ctx) // at the end nothing waits
 			a.deliver(ctx, last, i)
+			continue
+		case ctx.Err() != nil:
+			return nil
+		}
+		select {
+		case <-a.queued:
 		case <-ctx.Done():
 		}
 	}
-	for {
-		select {
-		case i := <-a.queue:
-			a.deliver(ctx, last, i)
-		default:
-			return nil
-		}
+}
+
+// next takes the next notice from the queue.
+func (a *Announcer) next() (item, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	namespace, ok := a.queue.turn()
+	if !ok {
+		return item{}, false
 	}
+	return a.queue.take(namespace), true
 }
