@@ -1,9 +1,14 @@
 package stream_test
 
 import (
+	"crypto/tls"
+	"encoding/binary"
+	"io"
+	"net/http"
 	"path/filepath"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
 )
@@ -18,4 +23,95 @@ func TestContract181ACertificateThatHangsHoldsUpNothing(t *testing.T) {
 	if err := (stream.TLS{CertificateFile: fifo, KeyFile: fifo}).Check(); err == nil {
 		t.Error("a FIFO is taken for a certificate")
 	}
+}
+
+// dial opens a connection with TLS, that says what it says.
+func (s *secured) dial(t *testing.T, protocol, text string) *tls.Conn {
+	t.Helper()
+	config := s.client(t, nil).Transport.(*http.Transport).TLSClientConfig //nolint:forcetypeassert // made there
+	config.NextProtos = []string{protocol}
+	conn, err := tls.Dial("tcp", s.Address().String(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.SetReadDeadline(time.Now().Add(5 * time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(conn, text); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+// patient has streams over HTTP/1.1, behind a list on the same connection, and HTTP/2. They go
+// on however long nothing happens.
+func (s *secured) patient(t *testing.T, c *cluster) (goesOn func()) {
+	t.Helper()
+	var all []lines
+	for _, two := range []bool{false, true} {
+		client := s.client(t, s.ca, haproxyURI)
+		client.Transport.(*http.Transport).ForceAttemptHTTP2 = two //nolint:forcetypeassert // made there
+		if code, text := get(t, client, s.url+"/api/v1/views", ""); code != http.StatusOK {
+			t.Fatalf("got %d %s, want a list", code, text)
+		}
+		all = append(all, watch(t, client, s.url+"/api/v1/views?watch=true"))
+		all[len(all)-1].mark(t)
+	}
+	return func() {
+		t.Helper()
+		c.slice("shop", 1, 2)
+		for _, one := range all {
+			one.change(t)
+		}
+	}
+}
+
+// frame is one of HTTP/2.
+func frame(kind, flags byte, id uint32, payload string) string {
+	head := append(binary.BigEndian.AppendUint32(nil, uint32(len(payload))<<8|uint32(kind)), flags)
+	return string(binary.BigEndian.AppendUint32(head, id)) + payload
+}
+
+// TestContract143AStrangerThatTakesNoAnswerIsCutOff: it asks over HTTP/2 and has no room for what
+// is refused.
+func TestContract143AStrangerThatTakesNoAnswerIsCutOff(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits for a deadline of seconds")
+	}
+	const (
+		headers, reset, settings = 1, 3, 4 // kinds of frames
+		asks                     = 100
+	)
+	c := newCluster(t, "shop")
+	s := startWith(t, c, identities, stream.Options{Take: 300 * time.Millisecond})
+	goesOn := s.patient(t, c)
+	text := "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + frame(settings, 0, 0, "\x00\x04\x00\x00\x00\x00") // a window of nothing
+	for i := range asks {
+		path := []string{"/api/v1/views", "/api/v1/views?watch=true", "/", "/style.css", "/nothing"}[i%5]
+		text += frame(headers, 1|4, uint32(2*i+1), "\x82\x87\x01\x01x\x04"+string(rune(len(path)))+path)
+	}
+	conn, held := s.dial(t, "h2", text), 0
+	for ended := 0; ended < asks; {
+		var head [9]byte
+		if _, err := io.ReadFull(conn, head[:]); err != nil {
+			t.Fatalf("%d of %d requests ended: %v", ended, asks, err)
+		}
+		payload := make([]byte, binary.BigEndian.Uint32(head[:])>>8)
+		if _, err := io.ReadFull(conn, payload); err != nil {
+			t.Fatal(err)
+		}
+		if head[3] != reset {
+			continue
+		}
+		ended++
+		if payload[3] == 2 { // it was answered, and the answer not taken
+			held++
+		}
+	}
+	if held == 0 || held > 16 {
+		t.Errorf("%d requests of one connection are answered at a time, want 16 at the most", held)
+	}
+	goesOn()
 }

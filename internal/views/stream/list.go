@@ -3,7 +3,6 @@ package stream
 import (
 	"bufio"
 	"net/http"
-	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
@@ -19,7 +18,6 @@ func (s *Server) list(w http.ResponseWriter, asked request, identity *Identity) 
 		return refused(err)
 	}
 	s.stats.lists.Add(1)
-	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.opts.Take))
 	w.Header().Set("Content-Type", "application/json")
 	out := bufio.NewWriterSize(w, buffered)
 	list(out, asked.kind(), views.ListMetadata{ResourceVersion: identity.seal(token), Annotations: s.annotations()}, objects)

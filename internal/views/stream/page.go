@@ -68,7 +68,6 @@ func (s *Server) page(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
-	_ = http.NewResponseController(w).SetWriteDeadline(now.Add(s.opts.Take))
 	_, _ = w.Write(out.Bytes()) // a client that went away misses nothing
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"time"
 )
 
 // proxies answers what clients of xDS were sent, to a client that may see every namespace:
@@ -25,7 +24,6 @@ func (s *Server) proxies(which func() map[string]any) http.HandlerFunc {
 			return no
 		}
 		defer s.lists.leave(identity.name())
-		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(s.opts.Take))
 		w.Header().Set("Content-Type", "application/json")
 		answer := which()
 		answer["apiVersion"] = "v1"

@@ -57,6 +57,8 @@ const (
 	// spareConnections are those beside one for each client, and how many there may be of
 	// which it is not known whose they are.
 	spareConnections = 64
+	// mostRequests is how many requests of one connection are answered at a time.
+	mostRequests = 16
 )
 
 // Server serves the views.
@@ -123,7 +125,9 @@ func (s *Server) Run(ctx context.Context) error {
 	server := &http.Server{
 		Handler:           s.routes(),
 		ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
-		ConnState: s.note,
+		WriteTimeout: catchUp + s.opts.Take, // of each answer, whatever it says, until a stream begins
+		HTTP2:        &http.HTTP2Config{MaxConcurrentStreams: mostRequests},
+		ConnState:    s.note,
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			return context.WithValue(ctx, connectionKey{}, conn)
 		},

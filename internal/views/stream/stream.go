@@ -58,6 +58,7 @@ func (s *Server) views(w http.ResponseWriter, r *http.Request) *refusal {
 	}
 	s.opts.Logger.Debug("stream begins", "client", name, "remote_address", r.RemoteAddr, "resumed", asked.token != "")
 	one := &stream{Server: s, asked: asked, identity: identity, reader: reader, request: r, control: http.NewResponseController(w)}
+	_ = one.control.SetWriteDeadline(time.Time{}) // from here each write has its own
 	w.Header().Set("Content-Type", "application/json; stream=watch")
 	one.out = bufio.NewWriterSize(w, buffered)
 	why := one.run()
