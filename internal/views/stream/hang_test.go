@@ -3,6 +3,7 @@ package stream_test
 import (
 	"crypto/tls"
 	"encoding/binary"
+	"fmt"
 	"io"
 	"net/http"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/stream"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
 // A FIFO that nobody writes is a file that hangs.
@@ -112,6 +114,32 @@ func TestContract143AStrangerThatTakesNoAnswerIsCutOff(t *testing.T) {
 	}
 	if held == 0 || held > 16 {
 		t.Errorf("%d requests of one connection are answered at a time, want 16 at the most", held)
+	}
+	goesOn()
+}
+
+// TestContract44ABodyThatNeverComesHoldsNoPlace: a server reads the body before it answers.
+func TestContract44ABodyThatNeverComesHoldsNoPlace(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("waits for a deadline of seconds")
+	}
+	c := newCluster(t, "shop")
+	s := secure(t, c)
+	goesOn := s.patient(t, c)
+	for _, query := range []string{"", "", "?watch=true", "?watch=true", "?watch=true"} { // all places of the client
+		s.dial(t, "http/1.1", fmt.Sprintf("GET /api/v1/views%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: 10\r\n\r\n", query, token))
+	}
+	s.until(t, "these and those of the other client are answered", func() bool {
+		now := s.Stats()
+		return now.Lists == 2+2 && now.Events[views.Added] == 2+3
+	})
+	client := s.client(t, nil)
+	for _, query := range []string{"", "?watch=true&timeoutSeconds=1"} {
+		s.until(t, "the client has a place again", func() bool {
+			code, _ := get(t, client, s.url+"/api/v1/views"+query, token)
+			return code == http.StatusOK
+		})
 	}
 	goesOn()
 }

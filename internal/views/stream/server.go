@@ -124,7 +124,7 @@ func (s *Server) Address() net.Addr { return s.listener.Addr() }
 func (s *Server) Run(ctx context.Context) error {
 	server := &http.Server{
 		Handler:           s.routes(),
-		ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
+		ReadHeaderTimeout: headerTime, ReadTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		WriteTimeout: catchUp + s.opts.Take, // of each answer, whatever it says, until a stream begins
 		HTTP2:        &http.HTTP2Config{MaxConcurrentStreams: mostRequests},
 		ConnState:    s.note,
