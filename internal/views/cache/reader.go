@@ -110,7 +110,7 @@ func (c *Cache) Read(selection Selection, token string) (*Reader, error) {
 func (r *Reader) recall(all []change) {
 	r.taken = r.cache.seq
 	for _, one := range all {
-		if i := one.item; !outdated(one) {
+		if i := one.item; !outdated(one) && r.selection.has(i.service) {
 			at, known := r.resumed[i.service.scope], i.shown(r.selection.Ready)
 			if !at.covers(i.at) {
 				known = i.maybeKnown(at, r.selection.Ready)

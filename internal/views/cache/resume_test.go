@@ -2,12 +2,14 @@ package cache_test
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
@@ -140,5 +142,46 @@ func TestContract41ATokenOutlivesTheHistoryOfServicesThatItsReaderDoesNotSelect(
 		if _, err := second.Read(selection, token); !errors.Is(err, want) {
 			t.Errorf("a reader of %q: got %v, want %v", service, err, want)
 		}
+	}
+}
+
+// TestContract41WhatAReaderDoesNotSelectLeavesNothingBehind: a reader goes on from a token, an
+// endpoint of another Service is gone and forgotten, and one of its own takes the place.
+func TestContract41WhatAReaderDoesNotSelectLeavesNothingBehind(t *testing.T) {
+	for ready, want := range map[bool]views.EventType{false: views.Added, true: ""} { // the new one is not ready
+		t.Run(fmt.Sprint("ready=", ready), func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
+				s, r := filled()
+				s.service("other", 80, true)
+				s.slice("other-1", "other", 1)
+				r.catchUp()
+				c := newClient(ready)
+				c.selection.Service = "web"
+				if err := errors.Join(c.connect(r), c.take(), c.connect(r), c.take()); err != nil {
+					t.Fatal(err)
+				}
+				s.gone(cache.Slices, "other-1")
+				r.catchUp()
+				if err := c.take(); err != nil {
+					t.Fatal(err)
+				}
+				time.Sleep(11 * time.Minute)
+				s.service("third", 80, true) // something happens, and the cache looks at the time
+				r.catchUp()
+				s.slice("web-1", "web", 1, -2)
+				r.catchUp()
+				batch, err := c.reader.Next()
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got views.EventType
+				for _, e := range batch.Events {
+					got = e.Type
+				}
+				if got != want {
+					t.Errorf("got %q of a new endpoint, want %q", got, want)
+				}
+			})
+		})
 	}
 }
