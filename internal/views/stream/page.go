@@ -148,7 +148,7 @@ func overview(objects []cache.Event, asked request, number int) *pageData {
 		Headline: fmt.Sprintf("%d of %d ports have ready endpoints", len(rows)-empty, len(rows)),
 		Empty:    empty > 0, All: len(rows), Service: asked.service, Namespace: strings.Join(asked.namespaces, ","),
 	}
-	from := min((number-1)*portsOnPage, len(rows))
+	from := min(min(number-1, len(rows))*portsOnPage, len(rows)) // the number is any
 	to := min(from+portsOnPage, len(rows))
 	v.Rows, v.From, v.To = rows[from:to], from+1, to
 	if number > 1 {

@@ -59,8 +59,10 @@ func TestThePageHasAHundredPortsAndLeadsToTheNext(t *testing.T) {
 	if got := strings.Count(body, "<th scope=\"row\">"); got != 21 || !strings.Contains(body, `href="?page=1"`) || strings.Contains(body, "page=3") {
 		t.Errorf("got %d ports on the second page, want 21 and a link back", got)
 	}
-	if code, _ := get(t, http.DefaultClient, address+"/?page=9", ""); code != http.StatusOK {
-		t.Errorf("got %d for a page behind the last, want an empty one", code)
+	for _, behind := range []string{"9", "9223372036854775807"} {
+		if code, _ := get(t, http.DefaultClient, address+"/?page="+behind, ""); code != http.StatusOK {
+			t.Errorf("got %d for page %s behind the last, want an empty one", code, behind)
+		}
 	}
 }
 
