@@ -143,3 +143,28 @@ func TestContract44ABodyThatNeverComesHoldsNoPlace(t *testing.T) {
 	}
 	goesOn()
 }
+
+// TestContract40AStreamEndsInTimeHoweverMuchIsToBeTold: a client takes nothing until its time is over.
+func TestContract40AStreamEndsInTimeHoweverMuchIsToBeTold(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, "shop", "blog")
+	endpoints := make([]int, 5_000)
+	for i := range endpoints {
+		endpoints[i] = i + 10
+	}
+	c.slice("shop", endpoints...)
+	s := startWith(t, c, identities, stream.Options{Take: 2 * time.Minute})
+	client := s.client(t, s.ca, dnsURI)
+	client.Transport.(*http.Transport).HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerStream: 64 << 10} //nolint:forcetypeassert // made there
+	slow := watch(t, client, s.url+"/api/v1/views?watch=true&timeoutSeconds=1")
+	other := watch(t, client, s.url+"/api/v1/views?watch=true&timeoutSeconds=1&namespace=blog")
+	for other.Scan() { // until it ends
+	}
+	told := 0
+	for slow.Scan() {
+		told++
+	}
+	if told > len(endpoints)/2 || slow.Err() != nil {
+		t.Errorf("got %d endpoints of %d after the end, and %v", told, len(endpoints), slow.Err())
+	}
+}

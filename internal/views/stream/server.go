@@ -71,8 +71,6 @@ type Server struct {
 	stats    stats
 	// authority is that of clients' certificates.
 	authority authority
-	// stopping is closed when the server stops, so that streams end.
-	stopping chan struct{}
 }
 
 // New checks the options. It does not listen yet.
@@ -96,7 +94,7 @@ func New(opts Options) (*Server, error) {
 	}
 	return &Server{
 		room: transport.NewRoom(spare, opts.MostClients+spare, opts.MostOfOne+spare),
-		opts: opts, authority: authority{file: opts.TLS.ClientCAFile}, stopping: make(chan struct{}),
+		opts: opts, authority: authority{file: opts.TLS.ClientCAFile},
 		clients: clients{most: opts.MostClients, mostOfOne: opts.MostOfOne, again: 5, of: make(map[string]int), full: fullOfStreams, crowded: ownStreams},
 		lists:   clients{most: mostLists, mostOfOne: ofOne, again: 1, of: make(map[string]int), full: "%d lists are being sent; ask again", crowded: ownLists},
 	}, nil
@@ -128,6 +126,7 @@ func (s *Server) Run(ctx context.Context) error {
 		WriteTimeout: catchUp + s.opts.Take, // of each answer, whatever it says, until a stream begins
 		HTTP2:        &http.HTTP2Config{MaxConcurrentStreams: mostRequests},
 		ConnState:    s.note,
+		BaseContext:  func(net.Listener) context.Context { return ctx }, // streams end with it
 		ConnContext: func(ctx context.Context, conn net.Conn) context.Context {
 			return context.WithValue(ctx, connectionKey{}, conn)
 		},
@@ -148,7 +147,6 @@ func (s *Server) Run(ctx context.Context) error {
 		return fmt.Errorf("serve %s: %w", s.listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	close(s.stopping)
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
 	if server.Shutdown(bounded) != nil {

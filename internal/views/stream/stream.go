@@ -61,7 +61,7 @@ func (s *Server) views(w http.ResponseWriter, r *http.Request) *refusal {
 	_ = one.control.SetWriteDeadline(time.Time{}) // from here each write has its own
 	w.Header().Set("Content-Type", "application/json; stream=watch")
 	one.out = bufio.NewWriterSize(w, buffered)
-	why := one.run()
+	why := one.run(r.Context())
 	s.opts.Logger.Debug("stream ends", "client", name, "remote_address", r.RemoteAddr, "reason", why)
 	return nil
 }
@@ -121,10 +121,8 @@ func (s *Server) reader(ctx context.Context, asked request, identity *Identity) 
 		case <-moved:
 		case <-late:
 			return nil, err
-		case <-s.stopping:
-			return nil, err
 		case <-ctx.Done():
-			return nil, ctx.Err()
+			return nil, err
 		}
 	}
 }
@@ -155,10 +153,11 @@ type stream struct {
 }
 
 // run tells the client everything until one of both ends it, and returns why.
-func (s *stream) run() string {
-	ends, look, beat := time.NewTimer(s.lifetime()), time.NewTicker(every), time.NewTicker(heartbeat)
-	defer func() { ends.Stop(); look.Stop(); beat.Stop() }()
-	for {
+func (s *stream) run(ctx context.Context) string {
+	ends, cancel := context.WithTimeoutCause(ctx, s.lifetime(), errors.New("it lasted as long as it may"))
+	look, beat := time.NewTicker(every), time.NewTicker(heartbeat)
+	defer func() { cancel(); look.Stop(); beat.Stop() }()
+	for ends.Err() == nil {
 		batch, err := s.reader.Next()
 		if err != nil {
 			return s.end(refused(err))
@@ -182,15 +181,13 @@ func (s *stream) run() string {
 				if !s.may() {
 					return s.end(refused(cache.ErrExpired))
 				}
-			case <-ends.C:
-				return "it lasted as long as it may"
-			case <-s.stopping:
-				return "the server stops"
-			case <-s.request.Context().Done():
-				return "the client went away"
+			case <-ends.Done():
+				quiet = false
 			}
 		}
 	}
+	_ = s.control.SetWriteDeadline(time.Now().Add(s.opts.Take)) // HTTP/1.1 writes that it ends
+	return context.Cause(ends).Error()
 }
 
 // timely cuts the client off where it has not taken all of a write in time, and counts
