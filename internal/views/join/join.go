@@ -47,16 +47,21 @@ func Join(service *Service, all []*Slice) []Endpoint {
 	slices.SortFunc(ordered, func(a, b *Slice) int { return strings.Compare(a.Name, b.Name) })
 	ports := slices.Clone(service.Ports)
 	slices.SortFunc(ports, func(a, b Port) int { return strings.Compare(a.Name, b.Name) })
+	most := 0
+	for _, slice := range ordered {
+		most += len(slice.endpoints)
+	}
 	var joined []Endpoint
+	found := make([]copied, 0, most)
 	for _, port := range ports {
-		joined = joinPort(joined, service, port, ordered)
+		found = mentions(found[:0], service, port, ordered)
+		joined = joinPort(joined, service, port, found)
 	}
 	return joined
 }
 
-// joinPort adds the endpoints of one port.
-func joinPort(joined []Endpoint, service *Service, port Port, ordered []*Slice) []Endpoint {
-	copies := mentions(service, port, ordered)
+// joinPort adds the endpoints of one port, of which these are the mentions.
+func joinPort(joined []Endpoint, service *Service, port Port, copies []copied) []Endpoint {
 	slices.SortFunc(copies, func(a, b copied) int {
 		return cmp.Or(a.address.Compare(b.address), cmp.Compare(a.port.number, b.port.number), cmp.Compare(a.slice, b.slice), cmp.Compare(a.index, b.index))
 	})
@@ -85,13 +90,8 @@ func joinPort(joined []Endpoint, service *Service, port Port, ordered []*Slice) 
 	return joined
 }
 
-// mentions collects every mention of an endpoint of the port.
-func mentions(service *Service, port Port, ordered []*Slice) []copied {
-	most := 0
-	for _, slice := range ordered {
-		most += len(slice.endpoints)
-	}
-	found := make([]copied, 0, most)
+// mentions adds every mention of an endpoint of the port.
+func mentions(found []copied, service *Service, port Port, ordered []*Slice) []copied {
 	for at, slice := range ordered {
 		for k := range slice.ports {
 			p := &slice.ports[k]

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/netip"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -366,6 +367,28 @@ func TestContract38APortWithTheNumber0CountsForNothing(t *testing.T) {
 		if got := join.Join(service(), []*join.Slice{join.ToSlice(object)}); len(got) > 0 {
 			t.Errorf("port %d: got %v, want no endpoint", number, got)
 		}
+	}
+}
+
+// TestContract148PortsThatNoSliceHasCostNothing: a join takes memory for what there is.
+func TestContract148PortsThatNoSliceHasCostNothing(t *testing.T) {
+	var ports []corev1.ServicePort
+	for i := range 256 {
+		ports = append(ports, corev1.ServicePort{Name: fmt.Sprint("p", i), Port: int32(i + 1)})
+	}
+	ports[0].Name = "http"
+	of := join.ToService(&corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}, Spec: corev1.ServiceSpec{Ports: ports}})
+	var texts []string
+	for i := range 10_000 {
+		texts = append(texts, fmt.Sprintf("10.0.%d.%d", i/256, i%256))
+	}
+	all := []*join.Slice{slice("s", texts...)}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	got := join.Join(of, all)
+	runtime.ReadMemStats(&after)
+	if used := (after.TotalAlloc - before.TotalAlloc) >> 20; len(got) != len(texts) || used > 16 {
+		t.Errorf("got %d endpoints for %d MiB, want %d for 16 MiB at the most", len(got), used, len(texts))
 	}
 }
 
