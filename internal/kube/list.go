@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
@@ -40,6 +41,9 @@ func (c *Client) Each(ctx context.Context, r Resource, options metav1.ListOption
 		}
 		if err != nil {
 			err = fmt.Errorf("decode the list of %s: %w", r.Name, err)
+			if len(list.Items) > 0 && errors.Is(err, net.ErrClosed) {
+				err = errors.New(err.Error()) // is not repeated: keep would count what it has seen twice
+			}
 		}
 		return 0, err
 	})

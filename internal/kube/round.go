@@ -48,6 +48,8 @@ type round struct {
 	// server only cannot stream lists: without a watch a list is out of date at once.
 	streamed bool
 	refused  error
+	// keep is applied to each object of the list under way: its pages have one bound together.
+	keep func(runtime.Object) runtime.Object
 }
 
 // once asks for a complete list and watches from there on, until ctx ends or the next
@@ -72,8 +74,8 @@ func (o *round) listed(ctx context.Context, options metav1.ListOptions) (runtime
 	return o.list(ctx, options)
 }
 
-// list asks for a complete list. client-go asks so only where the server cannot stream the list as
-// the beginning of a watch. The list is never older than the call: a server may answer
+// list asks for a complete list, or a page of it. client-go asks so only where the server cannot stream
+// the list as the beginning of a watch. The list is never older than the call: a server may answer
 // one of resourceVersion "0", which client-go asks for, from any time in the past.
 func (o *round) list(ctx context.Context, options metav1.ListOptions) (*internalversion.List, error) {
 	if o.refused != nil {
@@ -85,7 +87,10 @@ func (o *round) list(ctx context.Context, options metav1.ListOptions) (*internal
 	if options.ResourceVersion == "0" {
 		options.ResourceVersion = ""
 	}
-	list, err := o.Client.Each(ctx, o.Resource, o.selected(options), o.empty, o.reduced())
+	if options.Continue == "" {
+		o.keep = o.reduced()
+	}
+	list, err := o.Client.Each(ctx, o.Resource, o.selected(options), o.empty, o.keep)
 	if err == nil {
 		o.costs.Store(true)
 		if list.ResourceVersion == "" {
