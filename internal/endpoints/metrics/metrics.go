@@ -16,6 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // mostScrapes is how many scrapes are answered at a time; further ones get
@@ -142,13 +143,13 @@ func New(opts Options) (*Metrics, error) {
 	if err := errors.Join(refused...); err != nil {
 		return nil, fmt.Errorf("register metrics: %w", err)
 	}
-	m.handler = promhttp.HandlerFor(opts.Registry, promhttp.HandlerOpts{
+	m.handler = transport.Whole(promhttp.HandlerFor(opts.Registry, promhttp.HandlerOpts{
 		Registry:            opts.Registry,
 		ErrorHandling:       promhttp.ContinueOnError, // one bad metric must not hide all others
 		ErrorLog:            &mistakes{tell: opts.Broken},
 		EnableOpenMetrics:   true,
 		MaxRequestsInFlight: mostScrapes,
-	})
+	}), mostScrapes)
 	return m, nil
 }
 

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,25 +36,8 @@ func TestTheReferenceOfMetricsIsUpToDate(t *testing.T) {
 // TestTheReferenceListsWhatIsServed: each family is served with its type, and no
 // other. Those by status are there once something was refused.
 func TestTheReferenceListsWhatIsServed(t *testing.T) {
-	views := cache.New(1)
-	current := func(time.Time) (time.Time, error) { return time.Time{}, nil }
-	server, err := stream.New(stream.Options{
-		Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: views, Stale: current, MostClients: 1, MostOfOne: 1,
-		Logger: slog.New(slog.DiscardHandler),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	served, err := xds.New(xds.Options{Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: views, MostClients: 1, MostOfOne: 1, Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	handler := cli.MetricsHandler(cli.MetricsOptions{Version: "v1", Cache: views, Server: server, Stale: current, Identities: func() error { return nil },
-		XDS:   func() xds.Stats { return served.Stats() },
-		Known: func() time.Time { return time.Now().Add(-time.Second) }, Requests: func(count func(verb, code string, requests uint64)) { count("watch", "200", 3) },
-	})
 	answer := httptest.NewRecorder()
-	handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
+	metricsHandler(t, "v1").ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/metrics", http.NoBody))
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
 		t.Fatal(err)
@@ -73,5 +58,55 @@ func TestTheReferenceListsWhatIsServed(t *testing.T) {
 	problems, err := promlint.New(bytes.NewReader(text)).Lint()
 	if err != nil || len(problems) > 0 {
 		t.Errorf("promtool check metrics would say %v, %v", problems, err)
+	}
+}
+
+// metricsHandler answers scrapes of a program at rest.
+func metricsHandler(t *testing.T, version string) http.Handler {
+	t.Helper()
+	views := cache.New(1)
+	current := func(time.Time) (time.Time, error) { return time.Time{}, nil }
+	server, err := stream.New(stream.Options{
+		Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: views, Stale: current, MostClients: 1, MostOfOne: 1,
+		Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served, err := xds.New(xds.Options{Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: views, MostClients: 1, MostOfOne: 1, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cli.MetricsHandler(cli.MetricsOptions{Version: version, Cache: views, Server: server, Stale: current, Identities: func() error { return nil },
+		XDS:   func() xds.Stats { return served.Stats() },
+		Known: func() time.Time { return time.Now().Add(-time.Second) }, Requests: func(count func(verb, code string, requests uint64)) { count("watch", "200", 3) },
+	})
+}
+
+// TestContract143WhoDoesNotTakeItsMetricsMakesWay: as many as are scraped at a time keep no other
+// one out.
+func TestContract143WhoDoesNotTakeItsMetricsMakesWay(t *testing.T) {
+	server := httptest.NewServer(metricsHandler(t, strings.Repeat("v", 8<<20)))
+	defer server.Close()
+	for range 8 {
+		conn, err := net.Dial("tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if _, err = io.WriteString(conn, "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n"); err == nil {
+			_, err = conn.Read(make([]byte, 1))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	response, err := server.Client().Get(server.URL + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if text, err := io.ReadAll(response.Body); err != nil || response.StatusCode != http.StatusOK || len(text) < 8<<20 {
+		t.Errorf("beside slow clients: got status %d, %d bytes and %v, want the metrics", response.StatusCode, len(text), err)
 	}
 }
