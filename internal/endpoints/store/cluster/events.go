@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -116,7 +117,7 @@ func (s *scope) markUnselected() {
 // servicesFeed takes what the watch of Services tells.
 func (s *scope) servicesFeed() *kube.Feed[*corev1.Service, *Service] {
 	return &kube.Feed[*corev1.Service, *Service]{
-		Lock: &s.mu, SetAll: s.replaceServices,
+		Lock: &s.mu, SetAll: s.replaceServices, Listing: s.listing,
 		Read:   func(o *corev1.Service) (*Service, error) { return newService(o), nil },
 		Set:    func(o *Service) { s.watchedService(o.Key.Service, o) },
 		Remove: func(o *Service) { s.watchedService(o.Key.Service, nil) },
@@ -134,8 +135,15 @@ func (s *scope) replaceServices(all []*Service, _ string) error {
 			s.watchedService(name, nil)
 		}
 	}
-	// Those that say little come first, and are known where there is no room for all.
-	slices.SortFunc(all, func(a, b *Service) int { return cmp.Compare(a.size(), b.size()) })
+	// Those that say little come first, and are known where there is no room for all; those that
+	// were cut come last.
+	least := func(is *Service) int {
+		if is.left {
+			return math.MaxInt
+		}
+		return is.size()
+	}
+	slices.SortFunc(all, func(a, b *Service) int { return cmp.Compare(least(a), least(b)) })
 	for _, service := range all {
 		s.watchedService(service.Key.Service, service)
 	}

@@ -44,3 +44,17 @@ var MostOfAnnotation = mostOfAnnotation()
 
 // Follows is follows.
 var Follows = follows
+
+// Listing is what each Service of one list goes through as it comes, and what takes the complete list.
+func Listing(h *Hub) (reduce func(any) any, complete func([]any)) {
+	feed := h.all()[0].services.Store
+	transform := feed.Transformer()
+	reduce = func(object any) any {
+		kept, err := transform(object)
+		if err != nil {
+			panic(err)
+		}
+		return kept
+	}
+	return reduce, func(all []any) { _ = feed.Replace(all, "1") }
+}

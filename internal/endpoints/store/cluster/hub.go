@@ -333,7 +333,7 @@ func (s *space) fitting(before, is *Service) *Service {
 	if before != nil && before.left {
 		s.left--
 	}
-	if size := s.size + is.size(); is != nil && (size > mostWithTargets || size > mostOfNamespace && !s.fills(is.Key.Service)) {
+	if size := s.size + is.size(); is != nil && (is.left || size > mostWithTargets || size > mostOfNamespace && !s.fills(is.Key.Service)) {
 		is = is.bare()
 		s.left++
 	}
