@@ -28,6 +28,8 @@ type fleet struct {
 	// listed says that the file or an object names the fleet. Proxies of another one keep
 	// the listeners that they have.
 	listed bool
+	// doubted is when something newer than what a listed fleet does may last have been unknown.
+	doubted time.Time
 	// told is what was last told of listeners that nothing confirms.
 	told Definition
 	// fresh are clusters that listeners and routes wait for, since when.
@@ -186,16 +188,25 @@ func (f *fleet) retire(now time.Time) {
 
 // release tells proxies of what is to be removed that they had when they connected: of
 // clusters once they had time to follow the newest routes, of listeners once something says
-// which ones the fleet has. Such a proxy comes from another replica.
+// which ones the fleet has. Such a proxy comes from another replica, which may know more: what
+// is kept in doubt leads to its clusters.
 func (f *fleet) release(now time.Time) {
 	for c := range f.proxies {
-		if now.Sub(c.since) < acknowledgeTime {
+		if now.Sub(f.sure(c)) < acknowledgeTime {
 			continue
 		}
 		for _, kind := range f.releases() {
 			c.wants[kind].release()
 		}
 	}
+}
+
+// sure is since when it is known what a proxy that came is not to have.
+func (f *fleet) sure(c *client) time.Time {
+	if f.doubted.After(c.since) {
+		return f.doubted
+	}
+	return c.since
 }
 
 // releases are the kinds of which something may be removed, no listener before new ones are sent.
@@ -222,7 +233,7 @@ func (f *fleet) waits() time.Time {
 	}
 	for c := range f.proxies {
 		if slices.ContainsFunc(f.releases(), c.keeps) {
-			earliest(c.since)
+			earliest(f.sure(c))
 		}
 	}
 	return next

@@ -1,6 +1,7 @@
 package xds
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -188,5 +189,66 @@ func TestContract93AFleetThatIsKnownAgainKeepsItsListener(t *testing.T) {
 	answer := <-c.replies
 	if len(answer.removed) > 0 || len(answer.resources) != 1 || answer.resources[0].GetName() != name || len(c.replies) > 0 {
 		t.Errorf("the proxy is sent %+v, want the listener replaced", answer)
+	}
+}
+
+// TestContract93AReplicaThatIsNotSureTakesNoListenerOfAnotherAway: a proxy comes with a listener and a
+// cluster of a newer version of its fleet. Both go when this replica is sure, for 5 s, that they are gone.
+func TestContract93AReplicaThatIsNotSureTakesNoListenerOfAnotherAway(t *testing.T) {
+	const edge, name, ends = "shop/edge", "port-9000", 60
+	good := map[string]Object{edge: {Traffic: envoyconfig.Traffic{Generation: 4}}}
+	second := func(n int64) time.Time { return time.Unix(1000+n, 0) }
+	nothing := func(*fleet, *Fleets) {}
+	again := func(_ *fleet, of *Fleets) { of.Replace(good) }
+	for what, c := range map[string]struct {
+		begins, ends      func(*fleet, *Fleets)
+		listener, cluster int64 // when they go
+	}{
+		"objects cannot be read": {
+			func(_ *fleet, of *Fleets) { of.Unread(errors.New("envoys is forbidden")) }, func(_ *fleet, of *Fleets) { of.Unread(nil) }, ends + 4, ends + 4,
+		},
+		"the newest version has a mistake": {func(_ *fleet, of *Fleets) { of.Replace(map[string]Object{edge: {Problem: errors.New("no port")}}) }, again, ends + 4, ends + 4},
+		"nothing names the fleet":          {func(_ *fleet, of *Fleets) { of.Replace(nil) }, again, ends + 4, ends + 4},
+		"another proxy hangs":              {func(f *fleet, _ *Fleets) { f.proxies[hung(f)] = struct{}{}; f.want(leadingTo(0), second(2)) }, nothing, 7, 5},
+		"what is new may come late":        {nothing, nothing, 5, 5},
+	} {
+		fleets := NewFleets()
+		fleets.Replace(good)
+		s, err := New(Options{
+			Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: cache.New(1), Logger: slog.New(slog.DiscardHandler), MostClients: 1, MostOfOne: 1, Fleets: fleets,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.list(second(0))
+		f := s.fleetOf(edge)
+		c.begins(f, fleets)
+		p := hung(f)
+		p.server, p.since, p.account = s, second(0), &account{}
+		f.proxies[p] = struct{}{}
+		for _, kind := range []envoyconfig.Kind{envoyconfig.Listeners, envoyconfig.Clusters} {
+			w := wish{has: map[string]string{name: "of another replica"}}
+			if _, err := p.bring(kind, &w); err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(p.wants[kind].delta(w, ""), p.wants[kind].delta(wish{}, "1")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		gone := make(map[envoyconfig.Kind]int64)
+		for n := range int64(2 * ends) {
+			if n == ends {
+				c.ends(f, fleets)
+			}
+			s.step(second(n))
+			for len(p.replies) > 0 {
+				if r := <-p.replies; len(r.removed) > 0 {
+					gone[r.kind] = n
+				}
+			}
+		}
+		if l, c1 := gone[envoyconfig.Listeners], gone[envoyconfig.Clusters]; l != c.listener || c1 != c.cluster {
+			t.Errorf("%s: the listener goes after %d s and the cluster after %d, want %d and %d", what, l, c1, c.listener, c.cluster)
+		}
 	}
 }

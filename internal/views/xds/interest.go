@@ -24,9 +24,9 @@ type interest struct {
 	begun, everything, legacy bool
 	// names are those asked for, and whether they count against the bound of the identity.
 	names map[uint64]bool
-	// kept are clusters, and listeners of a fleet that nothing names, that the client had
-	// when it connected and that are gone. It is told so later: its routes may still lead
-	// to the clusters.
+	// kept are clusters and listeners that the client had when it connected and that are
+	// gone. It is told so later: its routes may still lead to the clusters, and another
+	// replica may know more of the listeners.
 	kept map[string]struct{}
 	// has are the versions that the client has once it has taken all answers.
 	has map[string]string

@@ -149,10 +149,10 @@ func (c *client) note(kind envoyconfig.Kind, h *heard) (answered bool, err error
 }
 
 // bring takes over what an Envoy says it has when it begins. What is there has the text of the
-// resource; what is not is foreign, and counts. Of clusters, and of listeners where nothing
-// says which ones the fleet has, the client is told later that they are gone.
+// resource; what is not is foreign, and counts. Of clusters and listeners the client is told
+// later that they are gone: the replica that it comes from may know more.
 func (c *client) bring(kind envoyconfig.Kind, w *wish) (foreign map[string]int, err error) {
-	later := c.server.later(c.fleet, kind)
+	later := kind == envoyconfig.Clusters || kind == envoyconfig.Listeners
 	has := make(map[string]string, len(w.has))
 	w.gone = make(map[string]struct{})
 	foreign = make(map[string]int)

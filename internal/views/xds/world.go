@@ -62,7 +62,7 @@ func (s *Server) update(changed []cache.JoinedService, now time.Time) {
 	s.share(put, gone)
 	for _, f := range s.fleets {
 		if f.refresh(endpoints); s.concerns(f, redefined) {
-			f.want(s.wanted(f), now)
+			s.want(f, now)
 		}
 	}
 }
@@ -99,11 +99,24 @@ func (s *Server) concerns(f *fleet, touched map[join.Key]bool) bool {
 	return slices.ContainsFunc(traffic.Backends(), func(b envoyconfig.Backend) bool { return touched[b.Service] })
 }
 
+// want makes a fleet get what it is to have now.
+func (s *Server) want(f *fleet, now time.Time) {
+	_, f.listed = s.traffic[f.name]
+	s.doubt(f, now)
+	f.want(s.wanted(f), now)
+}
+
+// doubt notes that a fleet has what it does only because nothing newer is known.
+func (s *Server) doubt(f *fleet, now time.Time) {
+	if f.listed && s.opts.Fleets.Definition(f.name).kept() != "" {
+		f.doubted = now
+	}
+}
+
 // wanted are the resources of a fleet. One with listeners gets the clusters that these
 // lead to; one without gets those of every Service that it may use.
 func (s *Server) wanted(f *fleet) set {
 	traffic, listed := s.traffic[f.name]
-	f.listed = listed
 	service := func(key join.Key) *join.Service {
 		if t := s.services[key]; t != nil && s.uses(f, t.service) {
 			return t.service
@@ -146,7 +159,7 @@ func (s *Server) list(now time.Time) {
 	for _, f := range s.fleets {
 		is, listed := s.traffic[f.name]
 		if was, had := before[f.name]; listed != had || !reflect.DeepEqual(is, was) {
-			f.want(s.wanted(f), now)
+			s.want(f, now)
 		}
 		s.tell(f)
 	}
@@ -159,7 +172,7 @@ func (s *Server) step(now time.Time) time.Time {
 	defer s.mu.Unlock()
 	var next time.Time
 	for _, f := range s.fleets {
-		if f.waits().IsZero() {
+		if s.doubt(f, now); f.waits().IsZero() {
 			continue
 		}
 		f.step(now)
@@ -196,17 +209,9 @@ func (s *Server) fleetOf(name string) *fleet {
 		f = newFleet(name)
 		s.fleets[name] = f
 		s.opts.Fleets.use(name, true)
-		f.want(s.wanted(f), time.Now())
+		s.want(f, time.Now())
 	}
 	return f
-}
-
-// later reports whether a proxy is told later of what it has and its fleet does not: of
-// clusters, and of listeners where nothing says which ones the fleet has.
-func (s *Server) later(f *fleet, kind envoyconfig.Kind) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return kind == envoyconfig.Clusters || kind == envoyconfig.Listeners && !f.listed
 }
 
 // leave forgets a stream, and a fleet without streams.
