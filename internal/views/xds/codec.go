@@ -82,8 +82,9 @@ func (f fields) of(to, text []byte) ([]byte, error) {
 			return nil, protowire.ParseError(size)
 		}
 		inner, read := f[number]
-		if counts[number]++; counts[number] > mostNames+1 {
-			read = false
+		if read { // of what is not, nothing is kept
+			counts[number]++
+			read = counts[number] <= mostNames+1
 		}
 		switch {
 		case !read:

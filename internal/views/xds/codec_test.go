@@ -7,6 +7,7 @@ import (
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/anypb"
 
@@ -61,5 +62,21 @@ func TestAnAnswerIsEncodedAsTheLibraryDoesAndItsResourcesAreNotCopied(t *testing
 	}
 	if _, err := xds.Encode(xds.Envoy, "7", "", nil, []string{"\xff"}); err == nil {
 		t.Error("a name that is no UTF-8 is sent")
+	}
+}
+
+// TestContract146FieldsThatAreNotReadTakeNoMemory: a request of 4 MiB has 600,000 of them.
+func TestContract146FieldsThatAreNotReadTakeNoMemory(t *testing.T) {
+	var text []byte
+	for number := protowire.Number(100); len(text) < 4<<20-10; number++ {
+		text = protowire.AppendVarint(protowire.AppendTag(text, number, protowire.VarintType), 1)
+	}
+	var request discoveryv3.DeltaDiscoveryRequest
+	if allocations := testing.AllocsPerRun(3, func() {
+		if err := xds.Decode(bytes.Clone(text), &request); err != nil {
+			t.Error(err)
+		}
+	}); allocations > 20 || proto.Size(&request) > 0 {
+		t.Errorf("decoding allocates %v times, and leaves %d bytes", allocations, proto.Size(&request))
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 	"google.golang.org/grpc/encoding"
 	"google.golang.org/grpc/mem"
+	"google.golang.org/protobuf/proto"
 )
 
 // Made reports whether the newest endpoints of a Service were made for clients of gRPC, and
@@ -46,3 +47,6 @@ func Encode(protocol Protocol, nonce, version string, resources []*discoveryv3.R
 
 // NewSharing returns the codec of the server.
 func NewSharing() encoding.CodecV2 { return newSharing() }
+
+// Decode reads a request as streams do.
+func Decode(text []byte, request proto.Message) error { return decode(text, request) }
