@@ -196,3 +196,17 @@ func TestContract151AnObjectWithTheProxyProtocolAsATruthValueIsNotTaken(t *testi
 		t.Errorf("got %v, want a mistake that names the field", err)
 	}
 }
+
+// TestContract86TheMistakesOfARouteAreSaidInOneOrder: or the status of an Envoy changes at each look.
+func TestContract86TheMistakesOfARouteAreSaidInOneOrder(t *testing.T) {
+	const text = "fleets: [{name: shop/edge, listeners: [{port: 80, routes: [{service: web, idleTimeout: -1s, requestTimeout: -2s}]}]}]"
+	_, first := envoyconfig.FromFile([]byte(text))
+	if first == nil || !strings.Contains(first.Error(), "idleTimeout -1s") || !strings.Contains(first.Error(), "requestTimeout -2s") {
+		t.Fatalf("got %v, want both mistakes", first)
+	}
+	for range 100 {
+		if _, err := envoyconfig.FromFile([]byte(text)); err.Error() != first.Error() {
+			t.Fatalf("got %v, and before %v", err, first)
+		}
+	}
+}

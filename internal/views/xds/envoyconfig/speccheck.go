@@ -90,9 +90,12 @@ func checkRoute(r *v1alpha1.Route) mistakes {
 	}
 	prefix := r.PathPrefix
 	m.add(prefix != "" && (!strings.HasPrefix(prefix, "/") || strings.ContainsAny(prefix, "?# \t\r\n\f")), "has pathPrefix %q; write a path without a query, for example /api", prefix)
-	for name, one := range map[string]*metav1.Duration{"idleTimeout": r.IdleTimeout, "requestTimeout": r.RequestTimeout} {
-		m.add(one != nil && (one.Duration < 0 || one.Duration > 24*time.Hour), "has %s %s; write 0s to 24h, where 0s is no bound", name, one)
+	timeout := func(name string, one *metav1.Duration) {
+		is := ptr.Deref(one, metav1.Duration{}).Duration
+		m.add(is < 0 || is > 24*time.Hour, "has %s %s; write 0s to 24h, where 0s is no bound", name, is)
 	}
+	timeout("idleTimeout", r.IdleTimeout)
+	timeout("requestTimeout", r.RequestTimeout)
 	return m
 }
 
