@@ -80,7 +80,7 @@ var allowed = map[string]struct {
 	"internal/views/cache":           {append(of("views/join"), "pkg/views"), "it holds what was joined, wherever it comes from and whoever reads it"},
 	"internal/views/watch":           {append(of("views/join", "views/cache", "views/xds", "views/xds/envoyconfig", "kube"), "api/fleet/v1alpha1"), "it tells what an API server says, and knows no reader"},
 	"internal/views/stream":          {append(of("views/certificates", "transport", "system", "views/cache"), "pkg/views"), "it serves what the cache holds and decides nothing but who may see it"},
-	"internal/views/xds/envoyconfig": {append(of("views/join"), "pkg/views", "api/fleet/v1alpha1"), "it translates values, wherever they come from and whoever is sent them"},
+	"internal/views/xds/envoyconfig": {append(of("transport", "views/join"), "pkg/views", "api/fleet/v1alpha1"), "it translates values, wherever they come from and whoever is sent them"},
 	"internal/views/fleet/manifests": {append(of("views/xds/envoyconfig", "transport"), "api/fleet/v1alpha1"), "it makes objects and status as values; whoever writes them reads them too"},
 	"internal/views/fleet":           {append(of("views/fleet/manifests", "system", "transport", "views/xds/envoyconfig"), "api/fleet/v1alpha1"), "it is the operator, with the end of its Envoys; the way to the API server comes from outside"},
 	"internal/views/xds":             {append(of("views/certificates", "transport", "system", "views/join", "views/cache", "views/xds/envoyconfig"), "api/fleet/v1alpha1"), "it sends what the cache holds and decides nothing but who may see it, and in which order"},

@@ -39,3 +39,14 @@ func TestWithoutXDSItsClientsAreNotFound(t *testing.T) {
 		t.Errorf("got %d %s, want 404 and what to set", code, body)
 	}
 }
+
+// TestContract233WhatProxiesAreToldIsNotSixTimesAsLong: a path of an Envoy may be of nothing else.
+func TestContract233WhatProxiesAreToldIsNotSixTimesAsLong(t *testing.T) {
+	server := run(t, stream.Options{
+		Address: mustAddress("127.0.0.1:0"), Cache: newCluster(t, "shop").Cache, MostClients: 10, MostOfOne: 10, Logger: discard(), Stale: current,
+		Fleets: func() map[string]any { return map[string]any{"objects": []string{"<<<&>>>"}} },
+	})
+	if _, body := get(t, http.DefaultClient, "http://"+server.Address().String()+"/api/v1/fleets", ""); !strings.Contains(body, `"<<<&>>>"`) {
+		t.Errorf("got %s, want the text as it is", body)
+	}
+}

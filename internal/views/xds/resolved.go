@@ -6,12 +6,14 @@ import (
 	"strings"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
-// mostUnresolved is how many listeners and routes of a fleet are named that lead nowhere.
-const mostUnresolved = 5
+// mostUnresolved is how many listeners and routes of a fleet are named that lead nowhere,
+// longestProblem how much is told of a mistake, in bytes. The operator quotes no more.
+const mostUnresolved, longestProblem = 5, 1000
 
 // Objects are those of all fleets, by name; none before it is known which Services there are.
 func (s *Server) Objects() []envoyconfig.ObjectState {
@@ -33,7 +35,7 @@ func (s *Server) Objects() []envoyconfig.ObjectState {
 		case inFile:
 			one.Problem = "XDS_FLEETS_FILE has a fleet of that name, and the file counts; remove the fleet from the file, or delete the object"
 		case o.Problem != nil:
-			one.Problem = o.Problem.Error()
+			one.Problem = transport.Cut(o.Problem.Error(), longestProblem)
 		default:
 			s.resolve(&one, o.Traffic.Listeners)
 		}

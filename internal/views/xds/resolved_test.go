@@ -180,3 +180,13 @@ func TestContract148AServiceThatThereIsNoRoomForIsNamed(t *testing.T) {
 		t.Errorf("got %+v, want the reason and the remedy", all)
 	}
 }
+
+// TestContract233TheOperatorIsToldAsMuchOfAMistakeAsItQuotes.
+func TestContract233TheOperatorIsToldAsMuchOfAMistakeAsItQuotes(t *testing.T) {
+	fleets := xds.NewFleets()
+	fleets.Replace(map[string]xds.Object{"shop/edge": {Problem: errors.New("no port " + strings.Repeat("<", 8000))}})
+	s := start(t, newCluster(t), func(o *xds.Options) { o.Fleets = fleets })
+	if got := s.Objects()[0].Problem; len(got) > 1000 || !strings.HasPrefix(got, "no port") {
+		t.Errorf("got %d bytes, want 1000 at most", len(got))
+	}
+}

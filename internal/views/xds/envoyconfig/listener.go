@@ -97,5 +97,5 @@ func (l *Listener) socket(s Settings) *corev3.TransportSocket {
 	for _, name := range l.Certificates {
 		context.TlsCertificateSdsSecretConfigs = append(context.TlsCertificateSdsSecretConfigs, secretIn(cmp.Or(s.Folder, PodBootstrapFolder), name, PodSecretFile(name)))
 	}
-	return transport("tls", &tlsv3.DownstreamTlsContext{CommonTlsContext: context})
+	return transportSocket("tls", &tlsv3.DownstreamTlsContext{CommonTlsContext: context})
 }

@@ -37,7 +37,7 @@ func (b Bootstrap) tls() *corev3.TransportSocket {
 	if isAddress(b.Host) {
 		context.Sni = ""
 	}
-	return transport("tls", context)
+	return transportSocket("tls", context)
 }
 
 // names is what the certificate of the server has to say.

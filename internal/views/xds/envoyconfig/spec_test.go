@@ -2,7 +2,9 @@ package envoyconfig_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -208,5 +210,40 @@ func TestContract86TheMistakesOfARouteAreSaidInOneOrder(t *testing.T) {
 		if _, err := envoyconfig.FromFile([]byte(text)); err.Error() != first.Error() {
 			t.Fatalf("got %v, and before %v", err, first)
 		}
+	}
+}
+
+// mistaken are listeners with 6,900 mistakes, each of which repeats a long path.
+func mistaken() []v1alpha1.Listener {
+	route := v1alpha1.Route{PathPrefix: "/" + strings.Repeat("<", 1023), Service: "web"}
+	for i := range 16 {
+		route.Hosts = append(route.Hosts, fmt.Sprint("h", i))
+	}
+	var all []v1alpha1.Listener
+	for port := range int32(4) {
+		all = append(all, v1alpha1.Listener{Name: fmt.Sprint("l", port), Port: 8000 + port, Routes: slices.Repeat([]v1alpha1.Route{route}, 109)})
+	}
+	return all
+}
+
+// TestContract91WhatIsToldOfMistakesIsBounded: they may repeat what is written many times.
+func TestContract91WhatIsToldOfMistakesIsBounded(t *testing.T) {
+	e := &v1alpha1.Envoy{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "edge"}, Spec: v1alpha1.EnvoySpec{Listeners: mistaken()}}
+	_, object := envoyconfig.FromObject(e)
+	e.Spec.Unread = "spec.listeners cannot be read: " + strings.Repeat("<", 1<<20)
+	_, unread := envoyconfig.FromObject(e)
+	text, err := json.Marshal(map[string]any{"fleets": []any{map[string]any{"name": "shop/edge", "listeners": mistaken()}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, file := envoyconfig.FromFile(text)
+	_, none := envoyconfig.FromFile([]byte("fleets: [{" + strings.Repeat("<", 1<<20) + ": 1}]"))
+	for what, err := range map[string]error{"an object": object, "an object that cannot be read": unread, "a file": file, "a file that cannot be read": none} {
+		if err == nil || len(err.Error()) > 8000 {
+			t.Errorf("%s: got %.100v of %d bytes, want 8000 at most", what, err, len(fmt.Sprint(err)))
+		}
+	}
+	if !strings.Contains(object.Error(), "remove one of the two") || !strings.HasSuffix(object.Error(), " ...") {
+		t.Errorf("got %.2000v, want the first mistakes, and that there are more", object)
 	}
 }

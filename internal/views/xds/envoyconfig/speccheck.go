@@ -1,6 +1,7 @@
 package envoyconfig
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"regexp"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // The versions of TLS.
@@ -23,14 +25,26 @@ const (
 // mostHops is how many proxies in front of a fleet may be trusted.
 const mostHops = 16
 
+// mostMistakes is how many mistakes of one thing are looked for, longestMistakes how much is told
+// of all, in bytes: each may repeat a long text, and 100 are longer in any case.
+const mostMistakes, longestMistakes = 100, 8000
+
 // mistakes are what is wrong with something.
 type mistakes []string
 
 // add adds one where that is wrong.
 func (m *mistakes) add(wrong bool, format string, args ...any) {
-	if wrong {
+	if wrong && len(*m) < mostMistakes {
 		*m = append(*m, fmt.Sprintf(format, args...))
 	}
+}
+
+// told joins the mistakes of an object or a file, nil for none.
+func told(all ...error) error {
+	if err := errors.Join(all...); err != nil {
+		return errors.New(transport.Cut(err.Error(), longestMistakes))
+	}
+	return nil
 }
 
 // checkListener says what is wrong with a listener itself.

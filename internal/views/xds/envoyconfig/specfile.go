@@ -1,7 +1,6 @@
 package envoyconfig
 
 import (
-	"errors"
 	"fmt"
 	"net/netip"
 	"path"
@@ -37,7 +36,7 @@ type fileListener struct {
 func FromFile(text []byte) (map[string]Traffic, error) {
 	var read fleetsFile
 	if err := yaml.UnmarshalStrict(text, &read); err != nil {
-		return nil, fmt.Errorf("this is no list of fleets: %w", err)
+		return nil, told(fmt.Errorf("this is no list of fleets: %w", err))
 	}
 	all := make(map[string]Traffic, len(read.Fleets))
 	var mistakes []error
@@ -58,7 +57,7 @@ func FromFile(text []byte) (map[string]Traffic, error) {
 			mistakes = append(mistakes, fmt.Errorf("fleet %q: %w", one.Name, err))
 		}
 	}
-	return all, errors.Join(mistakes...)
+	return all, told(mistakes...)
 }
 
 // traffic reads a fleet of the namespace.

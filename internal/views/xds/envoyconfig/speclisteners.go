@@ -18,7 +18,7 @@ func FromObject(e *v1alpha1.Envoy) (Traffic, error) {
 	traffic, mistakes := access(e.Spec.AccessLog)
 	traffic.Generation = e.Generation
 	if e.Spec.Unread != "" {
-		return traffic, fmt.Errorf("%s; write a value that can be read", e.Spec.Unread)
+		return traffic, told(fmt.Errorf("write values that can be read: %s", e.Spec.Unread))
 	}
 	mistakes = append(mistakes, of("xds", checkXDS(e.Spec.XDS))...)
 	used := make(map[int32]bool, len(e.Spec.Listeners))
@@ -36,7 +36,7 @@ func FromObject(e *v1alpha1.Envoy) (Traffic, error) {
 		mistakes = append(mistakes, of(fmt.Sprintf("listener %q", l.Name), err)...)
 		traffic.Listeners = append(traffic.Listeners, one)
 	}
-	return traffic, errors.Join(mistakes...)
+	return traffic, told(mistakes...)
 }
 
 // The ports of Envoy's own pages in the Pods of an object.

@@ -29,7 +29,8 @@ type ObjectState struct {
 	Client string `json:"client"`
 	// Generation is the newest one that the server knows.
 	Generation int64 `json:"generation"`
-	// Problem says why that generation is not in effect. Then nothing else is said.
+	// Problem says why that generation is not in effect, in 1000 bytes at most. Then nothing
+	// else is said.
 	Problem string `json:"problem,omitempty"`
 	// Unresolved are the first listeners and routes that lead nowhere, and More is how many
 	// there are beside them. Whether there are endpoints is not looked at.

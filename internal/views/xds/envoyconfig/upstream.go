@@ -10,8 +10,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 )
 
-// transport is a way of sending bytes, by the short name of it.
-func transport(name string, config proto.Message) *corev3.TransportSocket {
+// transportSocket is a way of sending bytes, by the short name of it.
+func transportSocket(name string, config proto.Message) *corev3.TransportSocket {
 	return &corev3.TransportSocket{
 		Name: "envoy.transport_sockets." + name, ConfigType: &corev3.TransportSocket_TypedConfig{TypedConfig: packed(config)},
 	}
@@ -21,20 +21,20 @@ func transport(name string, config proto.Message) *corev3.TransportSocket {
 func upstream(service *join.Service, port join.Port, encrypted bool) *corev3.TransportSocket {
 	var inner *corev3.TransportSocket
 	if encrypted {
-		inner = transport("tls", toEndpoints(service.TLS, port))
+		inner = transportSocket("tls", toEndpoints(service.TLS, port))
 	}
 	header := service.ProxyProtocol
 	if header == "" {
 		return inner
 	}
 	if inner == nil {
-		inner = transport("raw_buffer", &rawv3.RawBuffer{})
+		inner = transportSocket("raw_buffer", &rawv3.RawBuffer{})
 	}
 	config := &corev3.ProxyProtocolConfig{Version: corev3.ProxyProtocolConfig_V1}
 	if header == join.ProxyV2 {
 		config.Version = corev3.ProxyProtocolConfig_V2
 	}
-	return transport("upstream_proxy_protocol", &proxyv3.ProxyProtocolUpstreamTransport{Config: config, TransportSocket: inner})
+	return transportSocket("upstream_proxy_protocol", &proxyv3.ProxyProtocolUpstreamTransport{Config: config, TransportSocket: inner})
 }
 
 // toEndpoints is TLS in which the certificates of endpoints are checked as the Service says.
