@@ -64,16 +64,9 @@ func (s *Streams) Of(fleet string) manifests.Streams {
 	of := s.last
 	of.All, of.Served = s.seen[fleet].All, s.seen[fleet].Served
 	if len(of.Served) == 0 {
-		of.Served = s.seen[others(fleet)].Served
+		of.Served = s.seen[envoyconfig.Others(fleet)].Served
 	}
 	return of
-}
-
-// others is by which name endpoint-views knows the Envoys of a namespace that are too many to
-// be known by their own.
-func others(fleet string) string {
-	namespace, _, _ := strings.Cut(fleet, "/")
-	return namespace + "/*"
 }
 
 // Run asks until ctx ends. It calls changed with each fleet of which something is new, and
@@ -145,7 +138,7 @@ func (s *Streams) take(next map[string]manifests.Streams, missing string, answer
 	for _, of := range []map[string]manifests.Streams{next, s.seen} {
 		for fleet := range of {
 			if !reflect.DeepEqual(next[fleet], s.seen[fleet]) {
-				if fleet == others(fleet) {
+				if fleet == envoyconfig.Others(fleet) {
 					fleet = ""
 				}
 				changed = append(changed, fleet)

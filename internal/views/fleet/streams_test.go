@@ -16,7 +16,6 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
@@ -136,7 +135,7 @@ func TestContract233WhatServeSaysOfAllOthersConcernsEveryFleet(t *testing.T) {
 	next(t, news, "")
 	next(t, news, "shop/edge")
 	r.mu.Lock()
-	r.knows = append(r.knows, envoyconfig.ObjectState{Client: xds.Others("shop"), Problem: "too many"})
+	r.knows = append(r.knows, envoyconfig.ObjectState{Client: envoyconfig.Others("shop/edge"), Problem: "too many"})
 	r.mu.Unlock()
 	next(t, news, "")
 	for fleet, want := range map[string]envoyconfig.ObjectState{"shop/edge": {Client: "shop/edge", Generation: 3}, "shop/unknown": {Client: "shop/*", Problem: "too many"}} {

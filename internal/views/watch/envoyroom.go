@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
 // mostOf is how many bytes of the Envoys of one namespace are kept: whoever may write there
@@ -42,7 +42,7 @@ func (c *scope) set(o object) {
 		o.size = before
 	}
 	if o.bare() && !c.all[o.name].bare() && c.named[o.namespace] >= mostNamed {
-		o.name, o.Traffic.Generation = xds.Others(o.namespace), 0
+		o.name, o.Traffic.Generation = envoyconfig.Others(o.name), 0
 	}
 	c.remove(o)
 	if c.used[o.namespace] += o.size; o.bare() {

@@ -3,7 +3,6 @@ package xds
 import (
 	"fmt"
 	"maps"
-	"strings"
 	"sync"
 	"time"
 
@@ -165,10 +164,6 @@ func (f *Fleets) read() {
 	f.text, f.file = string(text), file
 }
 
-// Others is the name of the objects of a namespace that are not known by their own, because
-// there are too many.
-func Others(namespace string) string { return namespace + "/*" }
-
 // Definition is where a fleet is written down, and whether that counts.
 type Definition struct {
 	// Carrier is empty where neither names the fleet.
@@ -214,8 +209,8 @@ func (f *Fleets) Definition(name string) Definition {
 	_, known := f.all[name]
 	_, inFile := f.file[name]
 	o, inObject := f.objects[name]
-	if namespace, _, _ := strings.Cut(name, "/"); !inObject && !known {
-		o, inObject = f.objects[Others(namespace)]
+	if !inObject && !known {
+		o, inObject = f.objects[envoyconfig.Others(name)]
 	}
 	switch {
 	case inFile && f.problem != nil:

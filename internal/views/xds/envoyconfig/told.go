@@ -1,6 +1,9 @@
 package envoyconfig
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // What a server of xDS tells the operator of fleets, as JSON.
 
@@ -22,6 +25,13 @@ type Following struct {
 type RejectedKind struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
+}
+
+// Others is the name of the objects in the namespace of a fleet that are not known by their own,
+// because there are too many.
+func Others(fleet string) string {
+	namespace, _, _ := strings.Cut(fleet, "/")
+	return namespace + "/*"
 }
 
 // ObjectState is what becomes of the object of a fleet at one server.
