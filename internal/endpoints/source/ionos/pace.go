@@ -285,9 +285,9 @@ func (s *Source) ask(ctx context.Context, nodes []inventory.Node) error {
 // question is a list of network cards that the API can be asked for.
 type question func(context.Context) (directory, error)
 
-// askTwice asks once more where a list of several pages misses a network card that
-// was there before: one that was deleted meanwhile moves another from the start of the
-// next page to the end of the last.
+// askTwice asks once more where a list of several pages misses a server that was there
+// before, or that nobody looked for: one that was deleted meanwhile moves another from
+// the start of the next page to the end of the last.
 func (s *Source) askTwice(ctx context.Context, nodes []inventory.Node, ask question) (directory, error) {
 	before := s.client.sent
 	found, err := ask(ctx)
@@ -295,7 +295,10 @@ func (s *Source) askTwice(ctx context.Context, nodes []inventory.Node, ask quest
 		return found, err
 	}
 	again, err := ask(ctx)
-	return again.with(found), err
+	if err != nil {
+		return directory{}, err
+	}
+	return again.with(found), nil
 }
 
 // readLAN reads the properties of the LAN.

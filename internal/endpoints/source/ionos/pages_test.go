@@ -1,38 +1,82 @@
 package ionos_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/ionos/ionostest"
 )
 
 // A server that goes between two pages moves the first of the second page to the
-// end of the first, which was read before.
+// end of the first, which was read before: also at the first read of all, where nodes
+// are found by name, and once more while the list is read again.
 func TestContract02AServerThatMovesToAReadPageIsNotLost(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		first, named bool
+		times        int64
+	}{{times: 1}, {first: true, times: 1}, {first: true, named: true, times: 1}, {named: true, times: 2}} {
+		t.Run(fmt.Sprintf("%+v", c), func(t *testing.T) {
+			t.Parallel()
+			serverMoves(t, c.first, c.named, c.times)
+		})
+	}
+}
+
+// Where the second look fails, the read does.
+func TestContract02ASecondLookThatFailsIsNoRead(t *testing.T) {
+	t.Parallel()
+	c := newCloud(t)
+	c.Populate(1001)
+	var lists atomic.Int64
+	c.server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/servers") && lists.Add(1) == 3 {
+			c.Break(ionostest.Fault{Kind: ionostest.Failed})
+		}
+		c.ServeHTTP(w, r)
+	})
+	_ = readError(t, c.source(t, tell(worker("", "gone"))))
+	if got := lists.Load(); got != 3 {
+		t.Errorf("got %d pages, want that the third failed", got)
+	}
+}
+
+func serverMoves(t *testing.T, first, named bool, times int64) {
 	api := ionostest.New(ionostest.Options{Datacenter: datacenter, Cluster: cluster, LAN: lan})
-	api.Populate(1500)
+	api.Populate(1003)
 	var moves atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Get("offset") == "1000" && moves.Add(-1) == 0 {
+		if r.URL.Query().Get("offset") == "1000" && moves.Add(-1) >= 0 {
 			api.Churn(1)
 		}
 		api.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	reader := tell(worker(serverID(999), "before"), worker(serverID(1000), "moved"), worker(serverID(1001), "behind"))
-	source := (&cloud{API: api, url: server.URL}).source(t, reader)
-	read(t, source)
-	moves.Store(1)
+	var nodes []inventory.Node
+	for n := 999; n <= 1002; n++ {
+		id := serverID(n)
+		if named {
+			id = ""
+		}
+		nodes = append(nodes, worker(id, fmt.Sprint("worker-", n)))
+	}
+	source := (&cloud{API: api, url: server.URL}).source(t, tell(nodes...))
+	if !first {
+		read(t, source)
+	}
+	moves.Store(times)
 	for _, n := range read(t, source) {
 		if len(n.Addresses) != 1 {
 			t.Errorf("got %+v, want its address", n)
 		}
 	}
 	if got := moves.Load(); got > 0 {
-		t.Error("no server moved")
+		t.Errorf("%d times no server moved", got)
 	}
 }
 

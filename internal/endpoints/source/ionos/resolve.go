@@ -424,14 +424,23 @@ func (d directory) answers(nodes []inventory.Node) bool {
 	return !slices.ContainsFunc(nodes, func(n inventory.Node) bool { return isWanted(n) && !attached[serverID(n)] })
 }
 
-// lost reports whether the server of a node was attached before and is not now.
+// lost reports whether the server of a node is not found now, and was before or was not
+// looked for in that way.
 func (d directory) lost(nodes []inventory.Node, before directory) bool {
-	now, then := d.attached(), before.attached()
-	return slices.ContainsFunc(nodes, func(n inventory.Node) bool { return then[serverID(n)] && !now[serverID(n)] })
+	now, then := resolverOf(nodes, d, nil, place{}), resolverOf(nodes, before, nil, place{})
+	return slices.ContainsFunc(nodes, func(n inventory.Node) bool {
+		first := before.cards == nil || serverID(n) == "" && before.servers == nil
+		return isWanted(n) && !now.finds(n) && (first || then.finds(n))
+	})
 }
 
-// with adds the network cards that other knows and d does not.
+// with adds the network cards and servers that other knows and d does not.
 func (d directory) with(other directory) directory {
+	for id, name := range other.servers {
+		if _, there := d.servers[id]; !there {
+			d.servers[id] = name
+		}
+	}
 	known := map[string]bool{}
 	for _, c := range d.cards {
 		known[c.id] = true
@@ -485,9 +494,7 @@ type resolver struct {
 	claimed map[string]bool
 }
 
-// resolve returns the nodes with the addresses of their servers. Its input is
-// left alone.
-func resolve(nodes []inventory.Node, d directory, moving map[netip.Addr]bool, at place) []inventory.Node {
+func resolverOf(nodes []inventory.Node, d directory, moving map[netip.Addr]bool, at place) resolver {
 	r := resolver{d, at, d.machines(moving, at), map[string][]string{}, map[string]bool{}}
 	for _, id := range slices.Sorted(maps.Keys(d.servers)) {
 		name := strings.ToLower(d.servers[id])
@@ -496,6 +503,13 @@ func resolve(nodes []inventory.Node, d directory, moving map[netip.Addr]bool, at
 	for _, node := range nodes {
 		r.claimed[serverID(node)] = true
 	}
+	return r
+}
+
+// resolve returns the nodes with the addresses of their servers. Its input is
+// left alone.
+func resolve(nodes []inventory.Node, d directory, moving map[netip.Addr]bool, at place) []inventory.Node {
+	r := resolverOf(nodes, d, moving, at)
 	resolved := make([]inventory.Node, 0, len(nodes))
 	for _, node := range nodes {
 		server, remark := r.find(node)
@@ -509,6 +523,13 @@ func resolve(nodes []inventory.Node, d directory, moving map[netip.Addr]bool, at
 		resolved = append(resolved, node)
 	}
 	return resolved
+}
+
+// finds reports whether the server of a node has a network card there.
+func (r resolver) finds(node inventory.Node) bool {
+	server, _ := r.find(node)
+	_, attached := r.machines[server]
+	return attached
 }
 
 // find returns the server of a node, and why it has no address there if so.
