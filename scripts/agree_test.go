@@ -43,8 +43,10 @@ func TestRenderInventoryAgreesWithTheSourceIONOS(t *testing.T) {
 			w.SetFailover("10.0.0.100")
 			w.Break(ionostest.Fault{Kind: kind})
 			source, err := ionos.New(ionos.Options{
-				Token: func() (string, error) { return canary, nil }, APIURL: w.url,
-				DatacenterID: datacenter, LANID: lan, Nodes: told(nodes),
+				Credentials: func() ionos.Credentials {
+					return ionos.Credentials{Token: func() (string, error) { return canary, nil }}
+				},
+				APIURL: w.url, DatacenterID: datacenter, LANID: lan, Nodes: told(nodes),
 			})
 			must(t, err)
 			want, wantErr := source.Read(t.Context())

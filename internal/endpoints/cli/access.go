@@ -9,6 +9,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/metrics"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/ionos"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
@@ -27,6 +28,11 @@ type access struct {
 	noPrograms       bool
 	username, apiURL string
 	token, password  settings.Secret
+	// now is the access with the credentials as they are now; nil where they are fixed.
+	now func() access
+	// named tells a program of the credentials. hangs is why that is not known.
+	named []string
+	hangs error
 	// caFile has the authorities of an HTTPS check; empty for the system's. mayLackCA reports
 	// whether these count too where there is no such file; nil where there has to be one.
 	caFile    string
@@ -35,6 +41,21 @@ type access struct {
 	environ func() ([]string, error)
 	// loopback accepts loopback addresses.
 	loopback bool
+}
+
+// cloud is what the IONOS Cloud is asked with now.
+func (a access) cloud() ionos.Credentials {
+	if a.now != nil {
+		a = a.now()
+	}
+	credentials := ionos.Credentials{Username: a.username}
+	if a.token.IsSet() {
+		credentials.Token = a.token.Read
+	}
+	if a.password.IsSet() {
+		credentials.Password = a.password.Read
+	}
+	return credentials
 }
 
 // roots reads the authorities of an HTTPS check.

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"log/slog"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
@@ -30,6 +32,16 @@ var (
 
 // Free is exported for what only a failing source shows.
 var Free = free
+
+// Origin is where the nodes of a pool of documents come from.
+func Origin(c settings.Config, pool *v1alpha1.EndpointPool) (controller.Origin, error) {
+	b := &parts{config: c, log: slog.New(slog.DiscardHandler)}
+	var err error
+	if b.metrics, err = b.newMetrics(); err != nil {
+		return controller.Origin{}, err
+	}
+	return b.origin(pool)
+}
 
 // Checking is how the endpoints of a pool of documents are checked.
 func Checking(c settings.Config, pool *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 
 	"github.com/spf13/afero"
 
@@ -144,10 +145,23 @@ const longestCredential = 1 << 20
 func accessIn(c settings.Config, pool *v1alpha1.EndpointPool) access {
 	// Whoever may write into the API server may not have programs run here by that.
 	a := access{apiURL: c.IONOS.APIURL, noPrograms: pool.UID != ""}
-	named := []string{"SECURED_SUBNET_CIDR=" + strings.Join(pool.Spec.Subnets, ",")}
-	a.environ = func() ([]string, error) { // with the secrets as they are now
-		environ, err := c.Command.Environment.With(map[string]settings.Secret{"IONOS_TOKEN": a.token, "IONOS_PASSWORD": a.password}).Read()
-		return append(environ, named...), err
+	a.environ = func() ([]string, error) {
+		now := a.now()
+		if now.hangs != nil {
+			return nil, now.hangs
+		}
+		environ, err := c.Command.Environment.With(map[string]settings.Secret{"IONOS_TOKEN": now.token, "IONOS_PASSWORD": now.password}).Read()
+		return append(append(environ, "SECURED_SUBNET_CIDR="+strings.Join(pool.Spec.Subnets, ",")), now.named...), err
+	}
+	// Where credentials are gone, they are those that were there last: who needs one then says
+	// that it cannot be read, and no program runs without.
+	var last atomic.Pointer[access]
+	last.Store(&a)
+	a.now = func() access {
+		if now := accessIn(c, pool); now.hangs == nil && len(now.named) > 0 && lackingCredentials(c, pool, now) == nil {
+			last.Store(&now)
+		}
+		return *last.Load()
 	}
 	if pool.Spec.Credentials == "" || c.Documents.CredentialsDir == "" {
 		return a
@@ -163,16 +177,17 @@ func accessIn(c settings.Config, pool *v1alpha1.EndpointPool) access {
 		}
 		switch name { // who needs one that cannot be read says why
 		case "kubeconfig":
-			a.kubeconfig, named = path, append(named, "SECURED_KUBECONFIG="+path)
+			a.kubeconfig, a.named = path, append(a.named, "SECURED_KUBECONFIG="+path)
 		case "token":
-			a.token, named = settings.SecretFile(path), append(named, "IONOS_TOKEN_FILE="+path)
+			a.token, a.named = settings.SecretFile(path), append(a.named, "IONOS_TOKEN_FILE="+path)
 		case "username":
 			a.username = strings.TrimSpace(string(text))
-			named = append(named, "IONOS_USERNAME="+a.username)
+			a.named = append(a.named, "IONOS_USERNAME="+a.username)
 		case "password":
-			a.password, named = settings.SecretFile(path), append(named, "IONOS_PASSWORD_FILE="+path)
+			a.password, a.named = settings.SecretFile(path), append(a.named, "IONOS_PASSWORD_FILE="+path)
 		}
 		if errors.Is(err, system.ErrHangs) {
+			a.hangs = err
 			break // so do the others, and the rest of the program waits
 		}
 	}
@@ -280,14 +295,8 @@ func newIONOS(pool *v1alpha1.EndpointPool, a access, m *metrics.Metrics) (origin
 		return origin{}, mistakes
 	}
 	options := ionos.Options{
-		Username: a.username, APIURL: a.apiURL, DatacenterID: from.DatacenterID, LANID: int(from.LANID), ClusterID: from.ClusterID,
+		Credentials: a.cloud, APIURL: a.apiURL, DatacenterID: from.DatacenterID, LANID: int(from.LANID), ClusterID: from.ClusterID,
 		Selector: from.NodeSelector, Subnets: rules(pool, a).Subnets, Wrap: m.Transport(metrics.ClientSource),
-	}
-	if a.token.IsSet() {
-		options.Token = a.token.Read
-	}
-	if a.password.IsSet() {
-		options.Password = a.password.Read
 	}
 	var nodes *kubernetes.Source
 	if a.kubeconfig != "" {

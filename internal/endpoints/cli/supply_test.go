@@ -1,7 +1,9 @@
 package cli_test
 
 import (
+	"encoding/base64"
 	"encoding/pem"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -16,6 +18,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/cli"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controller"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
 )
@@ -70,6 +73,102 @@ spec: {source: {command: {path: /bin/sh, args: [-c, `+strconv.Quote(script)+`]}}
 	}
 	if slices.Contains(got, "OTHER=less") {
 		t.Errorf("got a variable that nobody named: %q", got)
+	}
+}
+
+// Contract 49: the program gets credentials that come after the source was made, and is not
+// run without those that are gone.
+func TestContract49CredentialsOfAProgramMayComeLater(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	folder, out := filepath.Join(dir, "blue"), filepath.Join(dir, "environ")
+	p := &v1alpha1.EndpointPool{}
+	p.Spec.Credentials, p.Spec.Source.Command = "blue", &v1alpha1.CommandSource{Path: "/bin/sh", Args: []string{"-c", "/usr/bin/env > " + out + "; echo '[]'"}}
+	p.SetDefaults()
+	made, err := cli.Origin(settings.Config{Documents: settings.Documents{Dir: dir, CredentialsDir: dir}}, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		files map[string]string
+		want  []string
+		fails bool
+	}{
+		{nil, nil, false},
+		{map[string]string{"token": "geheim\n", "kubeconfig": ""}, []string{"IONOS_TOKEN=geheim", "IONOS_TOKEN_FILE=" + filepath.Join(folder, "token"), "SECURED_KUBECONFIG=" + filepath.Join(folder, "kubeconfig")}, false},
+		{nil, nil, true},
+		{map[string]string{"username": "me", "password": "pass"}, []string{"IONOS_USERNAME=me", "IONOS_PASSWORD=pass", "IONOS_PASSWORD_FILE=" + filepath.Join(folder, "password")}, false},
+	} {
+		fill(t, folder, step.files)
+		_, err := made.Source.Read(t.Context())
+		if failed := err != nil; failed != step.fails {
+			t.Fatalf("%v: got error %v, want one: %t", step.files, err, step.fails)
+		}
+		if step.fails {
+			continue
+		}
+		text, err := os.ReadFile(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := slices.DeleteFunc(strings.Fields(string(text)), func(v string) bool {
+			return !strings.HasPrefix(v, "IONOS_") && !strings.HasPrefix(v, "SECURED_KUBECONFIG")
+		})
+		if slices.Sort(got); !slices.Equal(got, slices.Sorted(slices.Values(step.want))) {
+			t.Errorf("%v: got %q, want %q", step.files, got, step.want)
+		}
+	}
+}
+
+// Contract 4 and 49: an IONOS pool is read with what its folder has now.
+func TestContract49CredentialsOfTheCloudMayBecomeOthers(t *testing.T) {
+	t.Parallel()
+	api, environ := cloud(t, 1)
+	dir := t.TempDir()
+	p := &v1alpha1.EndpointPool{}
+	p.Spec.Credentials, p.Spec.Source.IONOS = "blue", &v1alpha1.IONOSSource{DatacenterID: datacenter, LANID: 2, ClusterID: clusterID}
+	p.SetDefaults()
+	c := settings.Config{Documents: settings.Documents{Dir: dir, CredentialsDir: dir}}
+	c.IONOS.APIURL = strings.TrimPrefix(environ[1], "IONOS_API_URL=")
+	basic := func(user, password string) string {
+		return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+	}
+	var made controller.Origin
+	for i, step := range []struct {
+		files   map[string]string
+		accepts string
+		says    string
+	}{
+		{map[string]string{"username": "me", "password": "one"}, basic("me", "one"), ""},
+		{map[string]string{"username": "you\n", "password": "two\n"}, basic("you", "two"), ""},
+		{map[string]string{"token": "geheim"}, "Bearer geheim", ""},
+		{nil, "Bearer geheim", "IONOS_TOKEN cannot be read"},
+		{map[string]string{"username": "me", "password": "three"}, basic("me", "three"), ""},
+		{map[string]string{"username": "me", "password": "four"}, basic("me", "five"), "renew IONOS_USERNAME and IONOS_PASSWORD"},
+		{map[string]string{"kubeconfig": ""}, basic("me", "five"), "IONOS_PASSWORD cannot be read"},
+	} {
+		fill(t, filepath.Join(dir, "blue"), step.files)
+		api.Accept(step.accepts)
+		if i == 0 {
+			var err error
+			if made, err = cli.Origin(c, p); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := made.Source.Read(t.Context()); (err == nil) != (step.says == "") || err != nil && !strings.Contains(err.Error(), step.says) {
+			t.Errorf("step %d: got error %v, want %q", i, err, step.says)
+		}
+	}
+}
+
+// fill replaces what a folder has.
+func fill(t *testing.T, folder string, files map[string]string) {
+	t.Helper()
+	if err := errors.Join(os.RemoveAll(folder), os.Mkdir(folder, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		writeFile(t, filepath.Join(folder, name), text)
 	}
 }
 

@@ -133,7 +133,7 @@ func recorded(t *testing.T, documents map[string]string) ionos.Options {
 	}))
 	t.Cleanup(server.Close)
 	return ionos.Options{
-		Token: func() (string, error) { return "token", nil }, APIURL: server.URL, DatacenterID: datacenter, LANID: lan,
+		Credentials: bearer(text("token")), APIURL: server.URL, DatacenterID: datacenter, LANID: lan,
 	}
 }
 

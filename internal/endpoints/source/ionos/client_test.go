@@ -26,9 +26,9 @@ const canary = "c4n4ry-Tq9Zx7Lw2Vb8Nm3Kj6Hg5Fd1Sa0"
 // part of one into an error.
 func TestContract35NoErrorHoldsASecret(t *testing.T) {
 	for name, change := range map[string]func(*ionos.Options){
-		"token": func(o *ionos.Options) { o.Token = func() (string, error) { return canary, nil } },
+		"token": func(o *ionos.Options) { o.Credentials = bearer(text(canary)) },
 		"password": func(o *ionos.Options) {
-			o.Token, o.Username, o.Password = nil, "me", func() (string, error) { return canary, nil }
+			o.Credentials = basic("me", canary)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,7 +65,7 @@ func TestContract35NoErrorRepeatsAPartOfARefusedToken(t *testing.T) {
 	}))
 	defer server.Close()
 	source, err := ionos.New(ionos.Options{
-		Token: func() (string, error) { return canary, nil }, APIURL: server.URL, DatacenterID: datacenter, LANID: lan, ClusterID: cluster,
+		Credentials: bearer(text(canary)), APIURL: server.URL, DatacenterID: datacenter, LANID: lan, ClusterID: cluster,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestContract04ARotatedTokenWorksWithoutARestart(t *testing.T) {
 	c.Accept("Bearer first")
 	write("first\n")
 	source := c.source(t, nil, func(o *ionos.Options) {
-		o.Token = func() (string, error) { data, err := os.ReadFile(path); return string(data), err }
+		o.Credentials = bearer(func() (string, error) { data, err := os.ReadFile(path); return string(data), err })
 	})
 	read(t, source)
 	c.Accept("Bearer second")
@@ -114,7 +114,7 @@ func TestATokenMayHaveItsSchemeBeforeIt(t *testing.T) {
 	for _, token := range []string{"abc", " abc\n", "Bearer abc", "bearer  abc ", "BEARER\tabc"} {
 		c := newCloud(t)
 		c.Accept("Bearer abc")
-		read(t, c.source(t, nil, func(o *ionos.Options) { o.Token = func() (string, error) { return token, nil } }))
+		read(t, c.source(t, nil, func(o *ionos.Options) { o.Credentials = bearer(func() (string, error) { return token, nil }) }))
 	}
 }
 
@@ -122,7 +122,7 @@ func TestWithoutATokenTheUserNameAndPasswordAreUsed(t *testing.T) {
 	c := newCloud(t)
 	c.Accept("Basic " + base64.StdEncoding.EncodeToString([]byte("me:pass")))
 	source := c.source(t, nil, func(o *ionos.Options) {
-		o.Token, o.Username, o.Password = nil, "me", func() (string, error) { return "pass\n", nil }
+		o.Credentials = basic("me", "pass\n")
 	})
 	read(t, source)
 	c.Accept("Basic other")
@@ -185,7 +185,7 @@ func TestTheVariablesOfTheSDKHaveNoEffect(t *testing.T) {
 	api.Accept("Bearer " + canary)
 	captured := captureStderr(t, func() {
 		read(t, (&cloud{API: api, url: server.URL}).source(t, nil, func(o *ionos.Options) {
-			o.Token = func() (string, error) { return canary, nil }
+			o.Credentials = bearer(text(canary))
 		}))
 	})
 	if captured != "" {
@@ -265,7 +265,7 @@ func TestTheRateLimitAndTheTokensExpiryAreKept(t *testing.T) {
 	c.SetRateLimit(600, 60, 42)
 	expires := time.Now().Add(48 * time.Hour).Truncate(time.Second)
 	token := jwt(fmt.Sprintf(`{"iss": "ionoscloud", "exp": %d}`, expires.Unix()))
-	source := c.source(t, nil, func(o *ionos.Options) { o.Token = func() (string, error) { return token, nil } })
+	source := c.source(t, nil, func(o *ionos.Options) { o.Credentials = bearer(func() (string, error) { return token, nil }) })
 	if limit, ok := source.RateLimit(); ok {
 		t.Errorf("got rate limit %+v before any answer", limit)
 	}
@@ -285,7 +285,7 @@ func TestAnExpiredTokenIsCalledThat(t *testing.T) {
 	c := newCloud(t)
 	c.Accept("Bearer other")
 	token := jwt(`{"exp": 1700000000}`)
-	err := readError(t, c.source(t, nil, func(o *ionos.Options) { o.Token = func() (string, error) { return token, nil } }))
+	err := readError(t, c.source(t, nil, func(o *ionos.Options) { o.Credentials = bearer(func() (string, error) { return token, nil }) }))
 	if want := "the token expired at 2023-11-14T22:13:20Z: renew IONOS_TOKEN"; !strings.Contains(err.Error(), want) {
 		t.Errorf("got error %v, want %q", err, want)
 	}
@@ -298,9 +298,9 @@ func jwt(claims string) string {
 }
 
 func TestNewSaysWhatItCannotDoWithout(t *testing.T) {
-	token := func() (string, error) { return "", nil }
 	for want, options := range map[string]ionos.Options{
-		"IONOS_TOKEN": {ClusterID: cluster}, "IONOS_PASSWORD": {ClusterID: cluster, Username: "me"}, "IONOS_CLUSTER_ID": {Token: token},
+		"IONOS_TOKEN": {ClusterID: cluster, Credentials: bearer(nil)}, "IONOS_CLUSTER_ID": {Credentials: bearer(text(""))},
+		"IONOS_PASSWORD": {ClusterID: cluster, Credentials: func() ionos.Credentials { return ionos.Credentials{Username: "me"} }},
 	} {
 		if source, err := ionos.New(options); source != nil || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, %v, want an error that names %s", source, err, want)

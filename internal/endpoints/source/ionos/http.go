@@ -307,7 +307,7 @@ func newTransport(options Options) *sdkTransport {
 	}
 	base.Proxy = transport.ProxyFromEnvironment
 	base.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout}
-	t := &sdkTransport{base: base, credentials: &credentials{token: options.Token, username: options.Username, password: options.Password}}
+	t := &sdkTransport{base: base, credentials: &credentials{now: options.Credentials}}
 	if options.Wrap != nil {
 		t.base = options.Wrap(base)
 	}
@@ -372,9 +372,9 @@ func rateLimit(header http.Header, now time.Time) (RateLimit, bool) {
 // credentials are read again for every request, so that a rotated token works
 // at once.
 type credentials struct {
-	token    func() (string, error)
-	username string
-	password func() (string, error)
+	now func() Credentials
+	// basic says that a user and the password were used last.
+	basic bool
 	// expiry is when the token used last expires, zero if it does not say.
 	expiry atomic.Pointer[time.Time]
 	// secrets are those that were used, which no error may repeat.
@@ -383,17 +383,19 @@ type credentials struct {
 
 // header returns the value of Authorization at this moment.
 func (c *credentials) header() (string, error) {
-	if c.token == nil {
-		password, err := c.password()
+	now := c.now()
+	if c.basic = now.Token == nil; c.basic {
+		c.expiry.Store(nil)
+		password, err := now.Password()
 		if err != nil {
 			return "", fmt.Errorf("IONOS_PASSWORD cannot be read: %w", err)
 		}
 		password = strings.TrimSpace(password)
-		encoded := base64.StdEncoding.EncodeToString([]byte(c.username + ":" + password))
+		encoded := base64.StdEncoding.EncodeToString([]byte(now.Username + ":" + password))
 		c.secrets.Add(password, encoded)
 		return "Basic " + encoded, nil
 	}
-	token, err := c.token()
+	token, err := now.Token()
 	if err != nil {
 		return "", fmt.Errorf("IONOS_TOKEN cannot be read: %w", err)
 	}
@@ -417,7 +419,7 @@ func (c *credentials) expires() (time.Time, bool) {
 
 // variable names what the operator has to renew.
 func (c *credentials) variable() string {
-	if c.token == nil {
+	if c.basic {
 		return "IONOS_USERNAME and IONOS_PASSWORD"
 	}
 	return "IONOS_TOKEN"

@@ -34,13 +34,17 @@ type NodeReader interface {
 	Read(ctx context.Context) ([]inventory.Node, error)
 }
 
+// Credentials are a token or, without it, a user and the password.
+type Credentials struct {
+	Username        string
+	Token, Password func() (string, error)
+}
+
 // Options say what to ask, and as whom.
 type Options struct {
-	// Token is called for every request. Without it, Username and Password are
-	// used.
-	Token    func() (string, error)
-	Username string
-	Password func() (string, error)
+	// Credentials is called for every request: a user may get a token instead of a
+	// password while the program runs.
+	Credentials func() Credentials
 	// APIURL is empty for the public API.
 	APIURL       string
 	DatacenterID string
@@ -95,8 +99,8 @@ type Source struct {
 
 // New returns a source. It asks nothing and starts nothing.
 func New(options Options) (*Source, error) {
-	switch {
-	case options.Token == nil && (options.Username == "" || options.Password == nil):
+	switch c := options.Credentials(); {
+	case c.Token == nil && (c.Username == "" || c.Password == nil):
 		return nil, errors.New("source ionos: there are no credentials; set IONOS_TOKEN, or IONOS_USERNAME and IONOS_PASSWORD")
 	case options.Nodes == nil && options.ClusterID == "":
 		return nil, errors.New("source ionos: there is no cluster; set SECURED_KUBECONFIG, or IONOS_CLUSTER_ID for a managed one")

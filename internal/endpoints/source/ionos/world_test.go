@@ -48,8 +48,19 @@ func newCloud(t testing.TB) *cloud {
 // options are for the managed cluster.
 func (c *cloud) options() ionos.Options {
 	return ionos.Options{
-		Token:  func() (string, error) { return "token", nil },
-		APIURL: c.url, DatacenterID: datacenter, LANID: lan, ClusterID: cluster,
+		Credentials: bearer(text("token")), APIURL: c.url, DatacenterID: datacenter, LANID: lan, ClusterID: cluster,
+	}
+}
+
+func text(t string) func() (string, error) { return func() (string, error) { return t, nil } }
+
+func bearer(token func() (string, error)) func() ionos.Credentials {
+	return func() ionos.Credentials { return ionos.Credentials{Token: token} }
+}
+
+func basic(username, password string) func() ionos.Credentials {
+	return func() ionos.Credentials {
+		return ionos.Credentials{Username: username, Password: text(password)}
 	}
 }
 
