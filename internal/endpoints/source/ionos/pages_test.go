@@ -32,12 +32,15 @@ func TestContract02AServerThatMovesToAReadPageIsNotLost(t *testing.T) {
 func TestContract02ASecondLookThatFailsIsNoRead(t *testing.T) {
 	t.Parallel()
 	c := newCloud(t)
-	c.Populate(1001)
+	c.Populate(7)
 	var lists atomic.Int64
 	c.server.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(r.URL.Path, "/servers") && lists.Add(1) == 3 {
 			c.Break(ionostest.Fault{Kind: ionostest.Failed})
 		}
+		query := r.URL.Query()
+		query.Set("limit", "4")
+		r.URL.RawQuery = query.Encode()
 		c.ServeHTTP(w, r)
 	})
 	_ = readError(t, c.source(t, tell(worker("", "gone"))))
@@ -48,17 +51,20 @@ func TestContract02ASecondLookThatFailsIsNoRead(t *testing.T) {
 
 func serverMoves(t *testing.T, first, named bool, times int64) {
 	api := ionostest.New(ionostest.Options{Datacenter: datacenter, Cluster: cluster, LAN: lan})
-	api.Populate(1003)
+	api.Populate(7)
 	var moves atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Get("offset") == "1000" && moves.Add(-1) >= 0 {
+		query := r.URL.Query()
+		if query.Get("offset") == "4" && moves.Add(-1) >= 0 {
 			api.Churn(1)
 		}
+		query.Set("limit", "4") // as an API that caps its pages
+		r.URL.RawQuery = query.Encode()
 		api.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
 	var nodes []inventory.Node
-	for n := 999; n <= 1002; n++ {
+	for n := 3; n <= 6; n++ {
 		id := serverID(n)
 		if named {
 			id = ""
