@@ -3,6 +3,7 @@ package chart_test
 import (
 	"fmt"
 	"net/netip"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -133,6 +134,44 @@ func TestContract74ThePolicyOpensWhatPoolsNeedAndNothingElse(t *testing.T) {
 	opened(t, append([]string{"--values", filepath.Join(chartDir, "ci", "folder-values.yaml")}, narrow[:8]...), map[string]string{
 		"dns": dns, "replica": metrics, "api": apis, "remote api": apis, "ionos": "TCP 443", "berlin": "TCP 30080 31000-31999",
 	})
+}
+
+// TestContract74ThePolicyOpensWhatTheCredentialsAreFor: a kubeconfig beside the id of a
+// managed cluster is for remote Services, and a program asks what it has credentials for.
+func TestContract74ThePolicyOpensWhatTheCredentialsAreFor(t *testing.T) {
+	const cloud = "ionos: {datacenterID: 8feda53f-15f0-447f-badf-ebe32dad2fc0, lanID: 2, clusterID: 2b7ca7c7-6c73-4a9c-8d8b-0f7f4b1f5c11}"
+	const program = "command: {path: /usr/local/bin/nodes}"
+	for name, c := range map[string]struct {
+		source, credentials string
+		remote, ionos       bool
+	}{
+		"whatever the Secret has": {cloud, "{secretName: blue}", true, true},
+		"a kubeconfig":            {cloud, "{secretName: blue, keys: {token: a, kubeconfig: b}}", true, true},
+		"a token only":            {cloud, "{secretName: blue, keys: {token: a}}", false, true},
+		"a program":               {program, "{secretName: blue}", true, true},
+		"a program with a token":  {program, "{secretName: blue, keys: {token: a}}", false, true},
+		"a program without":       {program, "", false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			text := "image: {tag: 0.1.0}\npools:\n  blue:\n    source: {" + c.source + "}\n    subnets: [10.7.1.0/24]\n    allow: [{namespaces: [shop], ports: [\"30080\"]}]\n"
+			if c.credentials != "" {
+				text += "    credentials: blue\ncredentials: {blue: " + c.credentials + "}\n"
+			}
+			values := filepath.Join(t.TempDir(), "values.yaml")
+			if err := os.WriteFile(values, []byte(text+"bounds: {namespaces: [shop], subnets: [10.7.0.0/16], ports: [30080]}\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			want := map[string]string{"dns": "TCP 53, UDP 53", "replica": "TCP 8081", "api": "TCP 443 6443", "berlin": "TCP 30080"}
+			if c.remote {
+				want["remote api"] = "TCP 443 6443"
+			}
+			if c.ionos {
+				want["ionos"] = "TCP 443"
+			}
+			opened(t, append([]string{"--values", values}, narrow[:8]...), want)
+		})
+	}
 }
 
 // TestThePolicyIsClosedWithoutAnyAddressInTheValues: what is not narrowed is limited

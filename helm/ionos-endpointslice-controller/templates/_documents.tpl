@@ -91,15 +91,19 @@ metadata:
 {{- toJson $names }}
 {{- end }}
 
-{{/* The pools that read the nodes of a remote cluster by its kubeconfig, as a JSON array. */}}
-{{- define "controller.poolsWithKubeconfig" -}}
-{{- $names := include "controller.poolsOf" (list . "kubernetes") | fromJsonArray }}
-{{- range include "controller.poolsOf" (list . "ionos") | fromJsonArray }}
-{{- if not (get (get $.Values.pools .).source.ionos "clusterID") }}
-{{- $names = append $names . }}
+{{/* Whether a pool of some kinds may have one of some files in its credentials: a list of the root, kinds and files. A
+Secret without keys may have any. */}}
+{{- define "controller.mayHave" -}}
+{{- $root := index . 0 }}
+{{- $files := index . 2 }}
+{{- range $kind := index . 1 }}
+{{- range include "controller.poolsOf" (list $root $kind) | fromJsonArray }}
+{{- with (get $root.Values.pools .).credentials }}
+{{- $keys := (get $root.Values.credentials . | default dict).keys | default dict }}
+{{- if or (not $keys) (pick $keys (index $files 0) (last $files)) }}true{{ end }}
 {{- end }}
 {{- end }}
-{{- toJson $names }}
+{{- end }}
 {{- end }}
 
 {{/* Every namespace of the cluster, or those that have labels: only a ClusterRole can give that. */}}

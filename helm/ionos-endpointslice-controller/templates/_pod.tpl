@@ -11,13 +11,13 @@
 {{/* Which sources other pools have is not known here, so both are asked. */}}
 {{- define "controller.asksIONOS" -}}
 {{- if include "controller.byDocuments" . }}
-{{- if or (include "controller.hasOtherPools" .) (include "controller.poolsOf" (list . "ionos") | fromJsonArray) }}true{{ end }}
+{{- if or (include "controller.hasOtherPools" .) (include "controller.mayHave" (list . (list "ionos" "command") (list "token" "password"))) }}true{{ end }}
 {{- else if has .Values.controller.sourceKind (list "ionos" "command") }}true{{ end }}
 {{- end }}
 
 {{- define "controller.asksRemote" -}}
 {{- if include "controller.byDocuments" . }}
-{{- if or (include "controller.hasOtherPools" .) (include "controller.poolsWithKubeconfig" . | fromJsonArray) }}true{{ end }}
+{{- if or (include "controller.hasOtherPools" .) (include "controller.mayHave" (list . (list "kubernetes" "ionos" "command") (list "kubeconfig"))) }}true{{ end }}
 {{- else if or (include "controller.usesKubeconfigSecret" .) .Values.controller.securedKubeconfig }}true{{ end }}
 {{- end }}
 
