@@ -94,11 +94,24 @@ items() {
   jq -ec '.items | arrays | (.[], true)' <<<"$answer" | sed '$d' || die "the IONOS API answers $1 without items" "remedy: try again"
 }
 
+# canonical spells the address that each line begins with as others do: one IPv6 address has many texts.
+canonical() {
+  python3 -c '
+import ipaddress, sys
+for line in filter(str.strip, sys.stdin):
+    address, *rest = line.split()
+    try:
+        print(ipaddress.ip_address(address), *rest)
+    except ValueError:
+        sys.exit(f"{address[:64]!r} is no IP address")'
+}
+
 # addresses_of SERVER prints its addresses on the private LAN.
 addresses_of() {
   local cards
   cards=$(items "/datacenters/$IONOS_DATACENTER_ID/lans/$IONOS_PRIVATE_LAN_ID/nics") || exit 1
-  jq -r --arg id "$1" 'select(.href | ascii_downcase | contains("/servers/" + ($id | ascii_downcase) + "/")) | .properties | (.ips // [])[], (.ipv6Ips // [])[] | select(. != null and . != "")' <<<"$cards"
+  jq -r --arg id "$1" 'select(.href | ascii_downcase | contains("/servers/" + ($id | ascii_downcase) + "/")) | .properties | (.ips // [])[], (.ipv6Ips // [])[] | select(. != null and . != "")' <<<"$cards" | canonical ||
+    die "the addresses of server $1 cannot be read, see above" "remedy: correct them in the IONOS console"
 }
 
 # published prints what the daemon's slices publish: address and whether it is ready. With publishNotReadyAddresses each
@@ -106,10 +119,10 @@ addresses_of() {
 published() {
   kube -n "$target_namespace" get endpointslices -o json \
     --selector "kubernetes.io/service-name=$TARGET_SERVICE_NAME,endpointslice.kubernetes.io/managed-by=${TARGET_MANAGED_BY:-ionos-endpointslice-controller}" |
-    jq -r '.items[].endpoints // [] | .[] | (.conditions.serving and (.conditions.terminating | not)) as $ready | .addresses[] | "\(.) \($ready)"'
+    jq -r '.items[].endpoints // [] | .[] | (.conditions.serving and (.conditions.terminating | not)) as $ready | .addresses[] | "\(.) \($ready)"' | canonical
 }
 
-need curl jq
+need curl jq python3
 for name in IONOS_CLUSTER_ID IONOS_DATACENTER_ID IONOS_PRIVATE_LAN_ID; do need_variable "$name" ID "the id in the IONOS Cloud"; done
 [ -n "${IONOS_TOKEN:-}" ] || { need_variable IONOS_TOKEN_FILE FILE "a file with the token" && need_file IONOS_TOKEN_FILE; }
 need_variable SECURED_KUBECONFIG FILE "the kubeconfig of the remote cluster"

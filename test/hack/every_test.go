@@ -93,7 +93,7 @@ func TestEveryScriptNamesTheProgramThatIsMissing(t *testing.T) {
 	for name, programs := range map[string][]string{
 		"set-image.sh": {"kubectl"}, "apply-order.sh": {"kubectl"}, "restart-controller.sh": {"kubectl"}, "logs-controller.sh": {"kubectl"},
 		"run-maintenance-curl.sh": {"kubectl"}, "verify-endpointslice.sh": {"kubectl", "python3"},
-		"recreate-ionos-node.sh": {"kubectl", "curl", "jq"}, "check-secured-nodes.sh": {"kubectl"},
+		"recreate-ionos-node.sh": {"kubectl", "curl", "jq", "python3"}, "check-secured-nodes.sh": {"kubectl"},
 	} {
 		for _, missing := range programs {
 			script{name: name, args: operators[name], env: env, path: pathWithout(t, missing)}.run(t).want(1, "there is no "+missing+" in PATH", "remedy: install")

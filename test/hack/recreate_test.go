@@ -183,6 +183,22 @@ func replacesNothing(t *testing.T, w *world) {
 	call("--yes").run(t).want(1, "no other endpoint is ready")
 	other(discoveryv1.EndpointConditions{Ready: &yes, Serving: &yes, Terminating: &yes})
 	call("--yes").run(t).want(1, "no other endpoint is ready")
+	// The node's own address is no other one, however the API spells it.
+	own := right(service)
+	own.Name, own.AddressType, own.Endpoints = own.Name+"-ipv6", discoveryv1.AddressTypeIPv6, own.Endpoints[:1]
+	own.Endpoints[0].Addresses = []string{"fd00:10::a"}
+	if _, err := w.client.DiscoveryV1().EndpointSlices(w.namespace).Create(t.Context(), own, metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	server := ionostest.Server{ID: "6f1d2c3b-0000-4000-8000-000000000000", Name: "worker-0"}
+	server.NICs = []ionostest.NIC{{ID: "0c0c0c0c-0000-4000-8000-000000000000", LAN: 2, IPs: []string{" 10.0.0.0 "}, IPv6s: []string{"FD00:0010:0:0::000A"}}}
+	api.SetServers(server)
+	call("--yes").run(t).want(1, "no other endpoint is ready")
+	server.NICs[0].IPs[0] = "10.0.0"
+	api.SetServers(server)
+	call("--yes").run(t).want(1, "'10.0.0' is no IP address", "remedy: ")
+	server.NICs[0].IPs[0] = "10.0.0.0"
+	api.SetServers(server)
 	other(made.Endpoints[0].Conditions)
 
 	call("--dry-run").run(t).want(0, "1 other endpoints are ready", "to do: cordon and drain", "the script changed no object")
