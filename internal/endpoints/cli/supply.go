@@ -153,8 +153,7 @@ func accessIn(c settings.Config, pool *v1alpha1.EndpointPool) access {
 		environ, err := c.Command.Environment.With(map[string]settings.Secret{"IONOS_TOKEN": now.token, "IONOS_PASSWORD": now.password}).Read()
 		return append(append(environ, "SECURED_SUBNET_CIDR="+strings.Join(pool.Spec.Subnets, ",")), now.named...), err
 	}
-	// Where credentials are gone, they are those that were there last: who needs one then says
-	// that it cannot be read, and no program runs without.
+	// Of credentials that are gone the last stay: who needs one says so, and no program runs without.
 	var last atomic.Pointer[access]
 	last.Store(&a)
 	a.now = func() access {
