@@ -32,8 +32,12 @@ type groups struct {
 type group struct {
 	// number says how many had begun when it did.
 	number int
-	// without are the targets whose slices could not be read when it began.
+	// members are what it began with. Those without which it began are the targets whose slices could
+	// not be read then, and those that came later with what it does not know.
+	members []inventory.Member
 	without []assign.Key
+	// took is when a group for the same last began anew to take such targets in.
+	took    time.Time
 	reader  *pool.Reader
 	health  v1alpha1.PoolHealthCheck
 	guard   v1alpha1.PoolGuard
@@ -83,11 +87,12 @@ func (g *groups) run(ctx context.Context, in assign.Input, plan assign.Plan) {
 }
 
 // renew starts a group, and begins it anew where its documents say something else, or where
-// slices can be read that could not be when it began. A group starts from what is published,
-// when its targets know that, or from what it decided before: a start changes nothing.
+// slices can be read that it does not know: at most every 30 s, because it then forgets how often
+// checks failed. A group starts from what is published, when its targets know that, or from what it
+// decided before: a start changes nothing.
 func (g *groups) renew(ctx context.Context, plan assign.Plan, key assign.Group, p *running) {
 	before := g.running[key]
-	late := before != nil && g.server.targets.late(before.without)
+	late := before != nil && time.Since(before.took) >= seldom && g.server.targets.late(before.without)
 	if before != nil && before.same(p) && !late {
 		if before.trouble != nil {
 			g.server.teller.group(key, before.trouble())
@@ -116,7 +121,12 @@ func (g *groups) renew(ctx context.Context, plan assign.Plan, key assign.Group, 
 		now.seen.CompareAndSwap(nil, before.seen.Load())
 	}
 	g.begun++
-	now.number, now.without = g.begun, from.without
+	now.number, now.members, now.without = g.begun, from.members, from.without
+	if late {
+		now.took = time.Now()
+	} else if before != nil {
+		now.took = before.took
+	}
 	g.running[key] = now
 }
 

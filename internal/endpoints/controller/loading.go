@@ -122,15 +122,34 @@ func (t *targets) late(without []assign.Key) bool {
 	return slices.ContainsFunc(without, func(key assign.Key) bool { return t.running[key] != nil && t.running[key].known() })
 }
 
-// lacks reports whether a group began without the slices of a target. Before it has begun anew,
-// nothing that it decided may reach them.
-func (g *groups) lacks(key assign.Key) bool {
+// lacks reports whether a group does not know what the slices of a target publish: it began without
+// them, or the target came later. Before it has begun anew, nothing that it decided may reach them.
+func (g *groups) lacks(key assign.Key, f *filler) bool {
+	for i, each := range f.fills {
+		running := g.running[each.group]
+		if running != nil && f.seen[i].Load() == nil && !slices.Contains(running.without, key) && !running.knows(f.states[i].Slices) {
+			running.without = append(running.without, key)
+			g.server.signal()
+		}
+	}
 	for _, running := range g.running {
 		if slices.Contains(running.without, key) {
 			return true
 		}
 	}
 	return false
+}
+
+// knows reports whether the group decides about all that slices publish.
+func (g *group) knows(own []publish.Slice) bool {
+	known := g.members
+	if v := g.verdict.Load(); v != nil {
+		known = v.Members
+	}
+	return !slices.ContainsFunc(publish.Published(publish.State{Slices: own}), func(m inventory.Member) bool {
+		_, found := slices.BinarySearchFunc(known, m, inventory.CompareMembers)
+		return !found
+	})
 }
 
 // merged returns what either of two targets publishes. Mostly that is the same, and a

@@ -55,10 +55,9 @@ type filler struct {
 
 // fill is what one pool gives the Service. It is not changed once its target runs.
 type fill struct {
-	// verdict is the name of the group.
-	verdict string
-	of      publish.Target
-	store   Store
+	group assign.Group
+	of    publish.Target
+	store Store
 }
 
 // prepare opens the stores of new targets and reads them, and ends targets that are no
@@ -104,7 +103,7 @@ func (t *targets) prepare(ctx context.Context, p assign.Plan) {
 // fills are what a target is made of, and how far hand-overs have come.
 func (t *targets) fills(each assign.Assignment) (fills []fill, phases []writer.Phase) {
 	for _, u := range each.Uses {
-		f := fill{verdict: name(u.Group), of: u.Target(each.Key)}
+		f := fill{group: u.Group, of: u.Target(each.Key)}
 		f.of.ManagedBy, f.of.MaxEndpoints = t.server.opts.ManagedBy, t.server.opts.MaxEndpoints
 		phase := writer.Serving
 		switch u.State {
@@ -127,7 +126,7 @@ func sortedKeys(running map[assign.Key]*filler) []assign.Key {
 
 func sameFill(a, b fill) bool {
 	x, y := a.of, b.of
-	return a.verdict == b.verdict && x.SliceName == y.SliceName && x.Pool == y.Pool && x.PortFromService == y.PortFromService &&
+	return a.group == b.group && x.SliceName == y.SliceName && x.Pool == y.Pool && x.PortFromService == y.PortFromService &&
 		slices.Equal(x.Ports, y.Ports)
 }
 
@@ -193,7 +192,7 @@ func (t *targets) run() {
 		if loading = loading || !known; !known {
 			t.server.teller.target(key, f.unreadable())
 		}
-		if f.target != nil || !known || t.server.groups.lacks(key) {
+		if f.target != nil || !known || t.server.groups.lacks(key, f) {
 			continue
 		}
 		tell := t.server.teller.ofTarget(key, f)
@@ -204,7 +203,7 @@ func (t *targets) run() {
 		}}
 		for i, each := range f.fills {
 			options.Fills = append(options.Fills, writer.Fill{
-				Pool: each.verdict, Store: t.server.opts.Fence(each.store), Target: each.of, State: f.states[i], Phase: f.phases[i],
+				Pool: name(each.group), Store: t.server.opts.Fence(each.store), Target: each.of, State: f.states[i], Phase: f.phases[i],
 			})
 		}
 		added, err := t.server.set.Add(options)
