@@ -102,7 +102,7 @@ func (g *groups) renew(ctx context.Context, plan assign.Plan, key assign.Group, 
 	from, known := g.server.targets.beginning(plan, key)
 	if before != nil && !late {
 		if v := before.verdict.Load(); v != nil {
-			from.members, from.drains, known = v.Members, nil, true
+			from, known = beginning{members: v.Members, without: before.without}, true
 		}
 	}
 	if !known {

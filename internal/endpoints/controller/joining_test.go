@@ -165,3 +165,41 @@ func TestContract226WhoBringsUnknownEndpointsAgainAndAgainHoldsNoOtherUp(t *test
 		}
 	})
 }
+
+// TestContract226ChecksThatBeginAnewKnowWhatTheyDoNotKnow: while the slices of one Service cannot be read, the
+// pool is changed, and another Service comes.
+func TestContract226ChecksThatBeginAnewKnowWhatTheyDoNotKnow(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:8080")
+		w.service("shop/api", "http:8080")
+		w.service("shop/new", "http:8080")
+		documents := []string{pools, bindingOf("shop/web", "blue"), bindingOf("shop/api", "blue")}
+		w.documents(documents...)
+		w.start()
+		during(time.Minute)
+		w.stop()
+		w.locked(func() {
+			w.unread = map[string]bool{"shop/web": true}
+			for key, s := range w.slices {
+				if s.service == "api" {
+					s.Endpoints = endpoints("10.0.0.3")
+					w.slices[key] = s
+				}
+			}
+		})
+		w.pool("blue", "10.0.0.3")
+		w.start()
+		defer func() { w.stop() }()
+		during(20 * time.Second)
+		documents[0] = strings.Replace(pools, "  allow:", "  guard: {maxRemovalPercent: 40}\n  allow:", 1)
+		w.documents(append(documents, bindingOf("shop/new", "blue"))...)
+		during(20 * time.Second)
+		w.locked(func() { w.unread = nil })
+		during(time.Minute)
+		if got := w.usable("shop/web"); !slices.Contains(got, "10.0.0.1:8080") || !slices.Contains(got, "10.0.0.2:8080") {
+			t.Errorf("got %v, want what its slices had", got)
+		}
+	})
+}
