@@ -58,11 +58,16 @@ type group struct {
 	stop context.CancelFunc
 }
 
-// end stops the group. Nothing that it decided is published afterwards.
-func (g *group) end() {
+// silence makes it publish nothing any more.
+func (g *group) silence() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.over = true
+}
+
+// end stops the group. Nothing that it decided is published afterwards.
+func (g *group) end() {
+	g.silence()
 	g.stop()
 }
 
@@ -99,34 +104,36 @@ func (g *groups) renew(ctx context.Context, plan assign.Plan, key assign.Group, 
 		}
 		return
 	}
+	again := before != nil && !late && before.verdict.Load() != nil
 	from, known := g.server.targets.beginning(plan, key)
-	if before != nil && !late {
-		if v := before.verdict.Load(); v != nil {
-			from, known = beginning{members: v.Members, without: before.without}, true
-		}
-	}
-	if !known {
+	if !known && !again {
 		return
 	}
-	if late { // until the next verdict all stays as it is
-		g.server.set.Publish(name(key), nil)
-	}
-	now, err := g.begin(ctx, key, p, from)
+	checking, err := g.server.opts.Checking(&p.document, key.Check)
 	g.server.teller.group(key, err)
 	if err != nil {
 		return
 	}
+	switch {
+	case before == nil:
+	case again:
+		before.silence()
+		from = beginning{members: before.verdict.Load().Members, without: before.without}
+	default: // until the next verdict all stays as it is
+		before.silence()
+		g.server.set.Publish(name(key), nil)
+	}
+	now := g.begin(ctx, key, p, checking, from)
 	if before != nil {
-		before.end()
+		before.stop()
 		now.seen.CompareAndSwap(nil, before.seen.Load())
+		now.took = before.took
+	}
+	if late {
+		now.took = time.Now()
 	}
 	g.begun++
 	now.number, now.members, now.without = g.begun, from.members, from.without
-	if late {
-		now.took = time.Now()
-	} else if before != nil {
-		now.took = before.took
-	}
 	g.running[key] = now
 }
 
@@ -145,12 +152,8 @@ func (g *groups) tidy(wanted map[assign.Group]bool) {
 	g.oldest.Store(&all)
 }
 
-func (g *groups) begin(ctx context.Context, key assign.Group, p *running, from beginning) (*group, error) {
+func (g *groups) begin(ctx context.Context, key assign.Group, p *running, checking Checking, from beginning) *group {
 	s := g.server
-	checking, err := s.opts.Checking(&p.document, key.Check)
-	if err != nil {
-		return nil, err
-	}
 	if s.opts.Asker != nil {
 		checking.Policy.AnswerWait = peers.AnswerWait
 	}
@@ -178,7 +181,7 @@ func (g *groups) begin(ctx context.Context, key assign.Group, p *running, from b
 			now.failed.Store(true)
 		}
 	})
-	return now, nil
+	return now
 }
 
 // publish gives the targets a verdict, unless another group may have taken the place of this

@@ -203,3 +203,54 @@ func TestContract226ChecksThatBeginAnewKnowWhatTheyDoNotKnow(t *testing.T) {
 		}
 	})
 }
+
+// TestContract226WhatBeganWithoutASliceReachesItNoMoreWhileItsChecksBeginAnew: what they need is read from a
+// file system that hangs, and what ran before goes on deciding.
+func TestContract226WhatBeganWithoutASliceReachesItNoMoreWhileItsChecksBeginAnew(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		const groups = 20
+		w, pools := blueAndRed(t)
+		documents := []string{pools}
+		w.pool("blue", "10.0.0.3", "10.0.0.4")
+		add := func(service string, i int, more ...string) {
+			w.service(service, fmt.Sprintf("http:%d", 8080+i))
+			documents = append(documents, bindingOf(service, "blue", more...))
+		}
+		for i := range groups {
+			add(fmt.Sprintf("shop/api%d", i), i)
+		}
+		w.documents(documents...)
+		var hangs atomic.Bool
+		options := w.options()
+		checking := options.Checking
+		options.Checking = func(p *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
+			if hangs.Load() {
+				time.Sleep(30 * time.Second)
+			}
+			return checking(p, check)
+		}
+		defer runWith(t, options)()
+		during(time.Minute)
+		hangs.Store(true)
+		for i := range groups {
+			name := fmt.Sprintf("web%d", i)
+			add("shop/"+name, i, "adopt: "+name+"-remote")
+			w.adopted("shop/"+name, "10.0.0.1", "10.0.0.2", "10.0.0.5", "10.0.0.6")
+			w.locked(func() {
+				s := w.slices["shop/"+name+"-remote"]
+				s.Ports[0].Number = uint16(8080 + i)
+			})
+			w.documents(documents...)
+			for second := range 40 {
+				w.locked(func() { w.dead["10.0.0.4"] = second/10%2 == 0 })
+				during(time.Second)
+			}
+		}
+		for i := range groups {
+			if got := w.in(fmt.Sprintf("shop/web%d-remote", i)); !slices.Contains(got, "10.0.0.1=ready") || !slices.Contains(got, "10.0.0.2=ready") {
+				t.Errorf("got %v in web%d, want what it had", got, i)
+			}
+		}
+	})
+}
