@@ -47,8 +47,8 @@ type group struct {
 	seen atomic.Pointer[GroupState]
 	// failed says that it does not run any more, and has to be made anew.
 	failed atomic.Bool
-	// trouble is that of its checks, nil where these have none.
-	trouble func() error
+	// checking is how it checks.
+	checking Checking
 
 	// free says that its verdicts reach the Services.
 	free atomic.Bool
@@ -99,8 +99,8 @@ func (g *groups) renew(ctx context.Context, plan assign.Plan, key assign.Group, 
 	before := g.running[key]
 	late := before != nil && time.Since(before.took) >= seldom && g.server.targets.late(before.without)
 	if before != nil && before.same(p) && !late {
-		if before.trouble != nil {
-			g.server.teller.group(key, before.trouble())
+		if trouble := before.checking.Trouble; trouble != nil {
+			g.server.teller.group(key, trouble())
 		}
 		return
 	}
@@ -109,7 +109,7 @@ func (g *groups) renew(ctx context.Context, plan assign.Plan, key assign.Group, 
 	if !known && !again {
 		return
 	}
-	checking, err := g.server.opts.Checking(&p.document, key.Check)
+	checking, err := g.checking(key, p)
 	g.server.teller.group(key, err)
 	if err != nil {
 		return
@@ -152,12 +152,24 @@ func (g *groups) tidy(wanted map[assign.Group]bool) {
 	g.oldest.Store(&all)
 }
 
+// checking says how a group checks. Groups with the same Key share checks: the prober of the first
+// makes them, so it knows what is wrong with them.
+func (g *groups) checking(key assign.Group, p *running) (Checking, error) {
+	now, err := g.server.opts.Checking(&p.document, key.Check)
+	for _, other := range g.running {
+		if other.checking.Key == now.Key && !other.failed.Load() {
+			now.Prober, now.Trouble = other.checking.Prober, other.checking.Trouble
+		}
+	}
+	return now, err
+}
+
 func (g *groups) begin(ctx context.Context, key assign.Group, p *running, checking Checking, from beginning) *group {
 	s := g.server
 	if s.opts.Asker != nil {
 		checking.Policy.AnswerWait = peers.AnswerWait
 	}
-	now := &group{reader: p.reader, health: p.document.Spec.HealthCheck, guard: p.document.Spec.Guard, trouble: checking.Trouble}
+	now := &group{reader: p.reader, health: p.document.Spec.HealthCheck, guard: p.document.Spec.Guard, checking: checking}
 	options := pool.GroupOptions{
 		Reader: p.reader, Prober: checking.Prober, Policy: checking.Policy, HealthTimeout: checking.Timeout,
 		HoldHub: s.holds, HoldPort: checking.HoldPort, Port: key.Check.Port, Asker: s.opts.Asker, Drains: from.drains,
