@@ -39,21 +39,22 @@ func (h *handOver) enough() bool { return !h.unknown && h.passing.covers(h.need)
 // less reports whether too few pass although all were checked.
 func (h *handOver) less() bool { return !h.unknown && !h.waits && !h.enough() }
 
-// message says what the hand-over waits for.
-func (h *handOver) message(what string) string {
+// tell says what the hand-over of a use waits for.
+func (h *handOver) tell(told *PoolUse, what string) {
 	switch {
 	case h.unknown, h.waits:
-		return fmt.Sprintf("%s: the old endpoints stay until all new endpoints were checked", what)
+		told.Message = fmt.Sprintf("%s: the old endpoints stay until all new endpoints were checked", what)
 	case h.less():
 		need := cmp.Or(h.need, Count{IPv4: 1})
 		remedy := "set MAX_REMOVAL_PERCENT higher"
 		if h.by != "" {
 			remedy = fmt.Sprintf("set spec.guard.maxRemovalPercent of EndpointPool %s higher or remove the namespace from its spec.allow", h.by)
 		}
-		return fmt.Sprintf("%s, but only %s of the new endpoints pass their checks, and at least %s must pass: the old endpoints stay; make more of the new endpoints pass, or, if the change is meant, %s",
+		told.Waits, told.Message = TakesOverWithLess, fmt.Sprintf("%s, but only %s of the new endpoints pass their checks, and at least %s must pass: the old endpoints stay; make more of the new endpoints pass, or, if the change is meant, %s",
 			what, h.passing, need, remedy)
+	default:
+		told.Waits, told.Message = "Stored", fmt.Sprintf("%s: the old endpoints stay until the API server has stored %s of the new endpoints as ready; it has %s", what, h.passing, h.stored)
 	}
-	return fmt.Sprintf("%s: the old endpoints stay until the API server has stored %s of the new endpoints as ready; it has %s", what, h.passing, h.stored)
 }
 
 // serving returns which endpoints of a use work, as far as is known. Where its group has decided
@@ -111,7 +112,8 @@ func (l *leave) replace(key Key, t target, i int, told *PoolUse, out *Plan) {
 	if slices.ContainsFunc(t.uses, func(o use) bool { return o.end == "" && o.Pool == u.Pool }) {
 		what = "the slices have another name now"
 	}
-	told.State, told.Message = Leaving, h.message(what)
+	told.State = Leaving
+	h.tell(told, what)
 	stays := h.need
 	if u.drains.IsZero() {
 		stays = h.passing // what passes is stored before anything goes
@@ -123,7 +125,7 @@ func (l *leave) replace(key Key, t target, i int, told *PoolUse, out *Plan) {
 	case !done:
 		u.drains = time.Time{}
 		if others && h.less() {
-			out.Notices = append(out.Notices, Notice{key, TakesOverWithLess, told.Message})
+			out.Notices = append(out.Notices, Notice{Key: key, Pool: u.Pool, Reason: TakesOverWithLess, Message: told.Message})
 		}
 		return
 	case u.drains.IsZero():
@@ -136,7 +138,7 @@ func (l *leave) replace(key Key, t target, i int, told *PoolUse, out *Plan) {
 	if u.emptied = !l.in.Now.Before(until); u.emptied {
 		return
 	}
-	told.State, told.Until, told.Message = Draining, until, what+": its endpoints drain, and are removed then"
+	told.State, told.Until, told.Waits, told.Message = Draining, until, "", what+": its endpoints drain, and are removed then"
 	out.at(until)
 }
 

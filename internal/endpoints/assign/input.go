@@ -342,7 +342,7 @@ func unknownAnnotations(s Service) []Notice {
 		if near := settings.Nearest(name, known); near != "" {
 			remedy = "did you mean " + near + "?"
 		}
-		notices = append(notices, Notice{s.Key, UnknownAnnotation, fmt.Sprintf("annotation %s of Service %s is not known and has no effect; %s", name, s.Key, remedy)})
+		notices = append(notices, Notice{Key: s.Key, Reason: UnknownAnnotation, Message: fmt.Sprintf("annotation %s of Service %s is not known and has no effect; %s", name, s.Key, remedy)})
 	}
 	return notices
 }
@@ -405,7 +405,7 @@ func requests(in Input, before map[Key]annotated) (wanted map[Key]request, notic
 			continue
 		}
 		if _, bound := wanted[s.Key]; bound {
-			notices = append(notices, Notice{s.Key, BindingWins, fmt.Sprintf(
+			notices = append(notices, Notice{Key: s.Key, Reason: BindingWins, Message: fmt.Sprintf(
 				"Service %s has the annotation %s and an EndpointBinding: the binding counts; remove one of them", s.Key, v1alpha1.AnnotationPool)})
 			continue
 		}

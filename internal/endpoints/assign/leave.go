@@ -61,7 +61,9 @@ func (l *leave) vanished() (gone, all int) {
 func (l *leave) one(key Key, t target, i int, out *Plan) PoolUse {
 	u := &t.uses[i]
 	told := PoolUse{Use: u.Use, State: Active, Next: u.next}
-	l.next(key, u, &told, out)
+	if l.next(key, u, &told, out); u.end != "" {
+		told.Waits = "" // its end is told
+	}
 	switch u.end {
 	case broken:
 		told.State, told.Message = Kept, "the document of its pool has a mistake, and no earlier version is known: its endpoints stay published and checked, and no inventory of the pool is read; correct the document of the pool"
@@ -92,9 +94,9 @@ func (l *leave) next(key Key, u *use, told *PoolUse, out *Plan) {
 	if l.in.Variables {
 		says = "variables name"
 	}
-	told.Message = u.waits.message("the " + says + " another port, health check or remote Service")
+	u.waits.tell(told, "the "+says+" another port, health check or remote Service")
 	if u.waits.less() {
-		out.Notices = append(out.Notices, Notice{key, TakesOverWithLess, told.Message})
+		out.Notices = append(out.Notices, Notice{Key: key, Pool: u.Pool, Reason: TakesOverWithLess, Message: told.Message})
 	}
 }
 

@@ -50,8 +50,9 @@ type PoolUse struct {
 	Until time.Time
 	// Next is wanted instead, as soon as its group is ready; nil if nothing is.
 	Next *Use
-	// Message says why it is not active; empty where it is.
-	Message string
+	// Message says why it is not active; empty where it is. Where it has numbers that change with
+	// each check, Waits says the same without them.
+	Message, Waits string
 }
 
 // State is what becomes of what a target takes from a pool.
@@ -84,6 +85,8 @@ type Refusal struct {
 // Notice tells something that changes nothing.
 type Notice struct {
 	Key
+	// Pool is the one that it is about where its message has numbers that change with each check.
+	Pool            string
 	Reason, Message string
 }
 

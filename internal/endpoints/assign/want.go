@@ -237,7 +237,7 @@ func (r *rules) traits(key Key, uses []use) []Notice {
 	}
 	var notices []Notice
 	note := func(reason, format string, args ...any) {
-		notices = append(notices, Notice{key, reason, fmt.Sprintf(format, args...)})
+		notices = append(notices, Notice{Key: key, Reason: reason, Message: fmt.Sprintf(format, args...)})
 	}
 	if service.Local != "" {
 		note(TrafficPolicyLocal, "%s of Service %s is Local, so each node uses only endpoints on itself, and remote endpoints are on no node of this cluster: connections are dropped; set it to Cluster", service.Local, key)

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"runtime/debug"
@@ -260,7 +261,8 @@ func (t *teller) tell(plan assign.Plan, sights []assign.Sight) {
 		}
 	}
 	for _, n := range plan.Notices {
-		if t.tells(subject{"notice " + n.Reason, n.Namespace, n.Service, n.Message}, n.Message, t.log.Warn,
+		about := cmp.Or(n.Pool, n.Message) // told when it begins
+		if t.tells(subject{"notice " + n.Reason, n.Namespace, n.Service, about}, about, t.log.Warn,
 			"a setting of the Service has another effect than it seems", append(keyArgs(n.Key), "reason", n.Reason, "message", n.Message)...) {
 			announce(n.Key, n.Reason, n.Message)
 		}
@@ -291,7 +293,7 @@ func (t *teller) leaving(plan assign.Plan) {
 		t.holds[subject{"service", each.Namespace, each.Service, ""}] = true
 		for _, u := range each.Uses {
 			if u.Message != "" {
-				t.tells(subject{"use", each.Namespace, each.Service, u.Pool}, string(u.State)+u.Message, t.log.Warn,
+				t.tells(subject{"use", each.Namespace, each.Service, u.Pool}, string(u.State)+cmp.Or(u.Waits, u.Message), t.log.Warn,
 					"what the Service takes from a pool changes", append(keyArgs(each.Key), "pool", u.Pool, "state", string(u.State), "message", u.Message)...)
 			}
 		}

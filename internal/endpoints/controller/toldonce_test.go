@@ -1,0 +1,57 @@
+package controller_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
+)
+
+// TestContract201WhatAHandOverWaitsForIsToldOnce: what else passes, as one endpoint comes and goes, is no news.
+func TestContract201WhatAHandOverWaitsForIsToldOnce(t *testing.T) {
+	t.Parallel()
+	for name, after := range map[string][]string{
+		"another pool":  {bindingOf("shop/web", "red")},
+		"another check": {bindingOf("shop/web", "blue", "ports: [{port: 9090}]")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bubble.Test(t, func(t *testing.T) {
+				w, pools := blueAndRed(t)
+				w.pool("blue", "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4", "10.0.0.5", "10.0.0.6")
+				w.pool("red", "10.0.1.1", "10.0.1.2")
+				w.service("shop/web", "http:8080")
+				w.documents(pools, bindingOf("shop/web", "blue"))
+				var log bytes.Buffer
+				w.logger = slog.New(slog.NewTextHandler(&log, nil))
+				w.start()
+				during(time.Minute)
+				w.locked(func() {
+					for i := range 5 {
+						w.dead[fmt.Sprintf("10.0.0.%d:9090", i+1)] = true
+					}
+				})
+				w.documents(append(after, pools)...)
+				during(time.Minute)
+				for range 10 {
+					for _, dead := range []bool{true, false} {
+						w.locked(func() { w.dead["10.0.1.2"], w.dead["10.0.0.5:9090"] = dead, dead })
+						during(time.Minute)
+					}
+				}
+				w.stop()
+				events := w.toldOf("TakesOverWithLess")
+				notices := strings.Count(log.String(), "reason=TakesOverWithLess")
+				uses := strings.Count(log.String(), "but only")
+				over := strings.Count(log.String(), "what=\"notice TakesOverWithLess\"")
+				if events != 1 || notices != 1 || uses != 2 || over != 0 {
+					t.Errorf("got %d events, %d notices, %d lines with the numbers, %d times over, want each once: %s", events, notices, uses, over, log.String())
+				}
+			})
+		})
+	}
+}
