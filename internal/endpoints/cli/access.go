@@ -45,15 +45,16 @@ type access struct {
 
 // cloud is what the IONOS Cloud is asked with now.
 func (a access) cloud() ionos.Credentials {
+	now := a
 	if a.now != nil {
-		a = a.now()
+		now = a.now()
 	}
-	credentials := ionos.Credentials{Username: a.username}
-	if a.token.IsSet() {
-		credentials.Token = a.token.Read
+	credentials := ionos.Credentials{Username: now.username}
+	if now.token.IsSet() {
+		credentials.Token = now.token.Read
 	}
-	if a.password.IsSet() {
-		credentials.Password = a.password.Read
+	if now.password.IsSet() {
+		credentials.Password = now.password.Read
 	}
 	return credentials
 }
