@@ -106,12 +106,15 @@ for line in filter(str.strip, sys.stdin):
         sys.exit(f"{address[:64]!r} is no IP address")'
 }
 
-# addresses_of SERVER prints its addresses on the private LAN.
+# addresses_of SERVER prints its addresses on the private LAN. None is an answer only where each card says whose it is.
 addresses_of() {
-  local cards
+  local cards found
   cards=$(items "/datacenters/$IONOS_DATACENTER_ID/lans/$IONOS_PRIVATE_LAN_ID/nics") || exit 1
-  jq -r --arg id "$1" 'select(.href | ascii_downcase | contains("/servers/" + ($id | ascii_downcase) + "/")) | .properties | (.ips // [])[], (.ipv6Ips // [])[] | select(. != null and . != "")' <<<"$cards" | canonical ||
+  found=$(jq -r --arg id "$1" 'select(.href | ascii_downcase | contains("/servers/" + ($id | ascii_downcase) + "/")) | .properties | (.ips // [])[], (.ipv6Ips // [])[] | select(. != null and . != "")' <<<"$cards" | canonical) ||
     die "the addresses of server $1 cannot be read, see above" "remedy: correct them in the IONOS console"
+  [ -n "$found" ] || jq -es 'all(.[]; .href | ascii_downcase | contains("/servers/"))' >/dev/null <<<"$cards" ||
+    die "server $1 has no address, and network cards of LAN $IONOS_PRIVATE_LAN_ID do not say whose they are" "remedy: replace the node in the IONOS console"
+  printf '%s' "${found:+$found$'\n'}"
 }
 
 # published prints what the daemon's slices publish: address and whether it is ready. With publishNotReadyAddresses each

@@ -194,6 +194,11 @@ func replacesNothing(t *testing.T, w *world) {
 	server.NICs = []ionostest.NIC{{ID: "0c0c0c0c-0000-4000-8000-000000000000", LAN: 2, IPs: []string{" 10.0.0.0 "}, IPv6s: []string{"FD00:0010:0:0::000A"}}}
 	api.SetServers(server)
 	call("--yes").run(t).want(1, "no other endpoint is ready")
+	// Where the API does not say whose the network cards are, it may be that of any.
+	server.NICs[0].ForeignHref = "/datacenters/dc/lans/2/nics/0c0c0c0c-0000-4000-8000-000000000000"
+	api.SetServers(server)
+	call("--yes").run(t).want(1, "do not say whose they are", "remedy: ")
+	server.NICs[0].ForeignHref = ""
 	server.NICs[0].IPs[0] = "10.0.0"
 	api.SetServers(server)
 	call("--yes").run(t).want(1, "'10.0.0' is no IP address", "remedy: ")
