@@ -27,11 +27,11 @@ type result struct {
 	stdout, stderr string
 }
 
-// helm runs one version of Helm with a home of its own.
+// helm runs one version of Helm with a home of its own. It lives too short to collect much garbage.
 func helm(t *testing.T, version string, args ...string) result {
 	t.Helper()
 	home := t.TempDir()
-	return run(t, []string{"HOME=" + home, "XDG_CACHE_HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home}, built.Tool(t, version), args...)
+	return run(t, []string{"HOME=" + home, "XDG_CACHE_HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_DATA_HOME=" + home, "GOGC=400"}, built.Tool(t, version), args...)
 }
 
 // run runs a program to its end.
