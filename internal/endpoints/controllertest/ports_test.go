@@ -61,8 +61,8 @@ func TestContract227AnotherPortWaitsUntilItAnswers(t *testing.T) {
 		}
 		wantMembers(t, w, ip(11)+" ready", ip(12)+" ready", ip(13)+" down")
 		waits := slices.DeleteFunc(said(heard.taken()), func(note string) bool { return !strings.HasPrefix(note, assign.TakesOverWithLess) })
-		if len(waits) != 2 || !strings.Contains(waits[0], "the variables name another port") || !strings.Contains(waits[0], "at least 2 must pass") || !strings.Contains(waits[0], "if the change is meant, set MAX_REMOVAL_PERCENT higher") || !strings.Contains(waits[1], "at least 1 must pass") {
-			t.Errorf("told %q, want once for each number that has to pass", waits)
+		if len(waits) != 1 || !strings.Contains(waits[0], "the variables name another port") || !strings.Contains(waits[0], "at least 2 must pass") || !strings.Contains(waits[0], "if the change is meant, set MAX_REMOVAL_PERCENT higher") {
+			t.Errorf("told %q, want once, though other numbers have to pass later", waits)
 		}
 		open.Store(true)
 		during(10 * time.Second)
