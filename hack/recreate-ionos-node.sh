@@ -114,7 +114,7 @@ addresses_of() {
     die "the addresses of server $1 cannot be read, see above" "remedy: correct them in the IONOS console"
   [ -n "$found" ] || jq -es 'all(.[]; .href | ascii_downcase | contains("/servers/"))' >/dev/null <<<"$cards" ||
     die "server $1 has no address, and network cards of LAN $IONOS_PRIVATE_LAN_ID do not say whose they are" "remedy: replace the node in the IONOS console"
-  printf '%s' "${found:+$found$'\n'}"
+  printf '%s\n' "$found"
 }
 
 # published prints what the daemon's slices publish: address and whether it is ready. With publishNotReadyAddresses each

@@ -290,8 +290,8 @@ func (s *Source) ask(ctx context.Context, nodes []inventory.Node) error {
 type question func(context.Context) (directory, error)
 
 // askTwice asks once more where a list of several pages misses a server that was there
-// before, or that nobody looked for: one that was deleted meanwhile moves another from
-// the start of the next page to the end of the last.
+// before, or where there was no list before. When a server is deleted between two pages,
+// the first one of the next page moves to the page that was read already.
 func (s *Source) askTwice(ctx context.Context, nodes []inventory.Node, ask question) (directory, error) {
 	before := s.client.sent
 	found, err := ask(ctx)

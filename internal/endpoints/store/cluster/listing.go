@@ -17,7 +17,7 @@ func (s *scope) listing() func(*Service) *Service {
 		for size > 2*mostWithTargets {
 			most := heap.Pop(&kept).(listed) //nolint:errcheck // Push takes no other
 			size -= most.size()
-			*most.Service = *most.bare() // nobody else has it yet
+			*most.Service = *most.bare() // it was given to no one yet
 		}
 		return is
 	}
