@@ -88,16 +88,16 @@ func (a *attempt) trace(ctx context.Context) context.Context {
 // along.
 func observe(config *rest.Config, secrets *transport.Secrets) {
 	secrets.Add(config.BearerToken, config.Password)
-	config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return &observed{inner, secrets} })
+	config.Wrap(func(inner http.RoundTripper) http.RoundTripper { return &observedTransport{inner, secrets} })
 }
 
-type observed struct {
+type observedTransport struct {
 	http.RoundTripper
 
 	secrets *transport.Secrets
 }
 
-func (o *observed) RoundTrip(request *http.Request) (*http.Response, error) {
+func (o *observedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	if _, secret, ok := strings.Cut(request.Header.Get("Authorization"), " "); ok {
 		o.secrets.Add(secret)
 	}
@@ -136,7 +136,7 @@ func (a *attempt) answered(response *http.Response, err error) {
 }
 
 // WrappedRoundTripper lets client-go find the transport below.
-func (o *observed) WrappedRoundTripper() http.RoundTripper { return o.RoundTripper }
+func (o *observedTransport) WrappedRoundTripper() http.RoundTripper { return o.RoundTripper }
 
 // unanswered is why a watch ended before it began.
 func (a *attempt) unanswered() error {
@@ -245,17 +245,17 @@ const mostAtOnce = 16
 // a bound. A configuration without a plugin needs nothing.
 func bound(config *rest.Config, client *http.Client) {
 	if config.ExecProvider != nil {
-		client.Transport = &bounded{inner: client.Transport, slots: make(chan struct{}, mostAtOnce)}
+		client.Transport = &boundedTransport{inner: client.Transport, slots: make(chan struct{}, mostAtOnce)}
 	}
 }
 
-type bounded struct {
+type boundedTransport struct {
 	inner http.RoundTripper
 	slots chan struct{}
 }
 
 // RoundTrip implements http.RoundTripper.
-func (i *bounded) RoundTrip(request *http.Request) (*http.Response, error) {
+func (i *boundedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	type answer struct {
 		response *http.Response
 		err      error
@@ -287,7 +287,7 @@ func (i *bounded) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // WrappedRoundTripper lets client-go find the transport within.
-func (i *bounded) WrappedRoundTripper() http.RoundTripper { return i.inner }
+func (i *boundedTransport) WrappedRoundTripper() http.RoundTripper { return i.inner }
 
 // CloseIdleConnections is what http.Client looks for.
-func (i *bounded) CloseIdleConnections() { utilnet.CloseIdleConnectionsFor(i.inner) }
+func (i *boundedTransport) CloseIdleConnections() { utilnet.CloseIdleConnectionsFor(i.inner) }

@@ -72,10 +72,10 @@ func (f *Feed[O, T]) UpdateResourceVersion(revision string) {
 	f.Seen(revision)
 }
 
-// reduced is what an object was translated to, with the name that a list knows it by. A
+// translation is what an object was translated to, with the name that a list knows it by. A
 // translation that failed makes the whole list fail, when it is complete: an object must
 // not be missing in it.
-type reduced[T any] struct {
+type translation[T any] struct {
 	metav1.TypeMeta
 	metav1.ObjectMeta
 
@@ -84,7 +84,7 @@ type reduced[T any] struct {
 }
 
 // DeepCopyObject implements runtime.Object.
-func (r *reduced[T]) DeepCopyObject() runtime.Object { return new(*r) }
+func (r *translation[T]) DeepCopyObject() runtime.Object { return new(*r) }
 
 // Transformer translates each object of a list as soon as it comes: what is not read is not
 // kept until the list is complete. Each list needs one of its own.
@@ -94,14 +94,14 @@ func (f *Feed[O, T]) Transformer() cache.TransformFunc {
 		bounded = f.Listing()
 	}
 	return func(object any) (any, error) {
-		if done, ok := object.(*reduced[T]); ok {
+		if done, ok := object.(*translation[T]); ok {
 			return done, nil
 		}
 		about, err := meta.Accessor(object)
 		if err != nil {
 			return nil, err
 		}
-		out := &reduced[T]{ObjectMeta: metav1.ObjectMeta{Namespace: about.GetNamespace(), Name: about.GetName()}}
+		out := &translation[T]{ObjectMeta: metav1.ObjectMeta{Namespace: about.GetNamespace(), Name: about.GetName()}}
 		if out.read, out.err = f.translate(object); out.err == nil {
 			out.read = bounded(out.read)
 		}
@@ -111,7 +111,7 @@ func (f *Feed[O, T]) Transformer() cache.TransformFunc {
 
 // translate reads an object, unless that was done before.
 func (f *Feed[O, T]) translate(object any) (T, error) {
-	if done, ok := object.(*reduced[T]); ok {
+	if done, ok := object.(*translation[T]); ok {
 		return done.read, done.err
 	}
 	if o, ok := object.(O); ok {

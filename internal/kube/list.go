@@ -229,7 +229,7 @@ func (l *listReader) readJSON(body *json.Decoder) error {
 		case "items":
 			err = l.itemsJSON(body)
 		default:
-			err = body.Decode(new(unread))
+			err = body.Decode(new(anyJSON))
 		}
 		if err != nil {
 			return short(err)

@@ -25,7 +25,7 @@ func (r *Raw) UnmarshalJSON(data []byte) error {
 		metav1.TypeMeta `json:",inline"`
 		Metadata        struct {
 			metav1.ObjectMeta `json:",inline"`
-			ManagedFields     unread `json:"managedFields"` // most of what an object is
+			ManagedFields     anyJSON `json:"managedFields"` // most of what an object is
 		} `json:"metadata"`
 	}
 	if err := json.Unmarshal(data, &head); err != nil {
@@ -35,11 +35,11 @@ func (r *Raw) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// unread is a part of an object that nobody reads.
-type unread struct{}
+// anyJSON is a part of an object that nobody reads.
+type anyJSON struct{}
 
 // UnmarshalJSON implements json.Unmarshaler.
-func (unread) UnmarshalJSON([]byte) error { return nil }
+func (anyJSON) UnmarshalJSON([]byte) error { return nil }
 
 // DeepCopyObject implements runtime.Object. What was read is never changed, so that the copy
 // may share it.

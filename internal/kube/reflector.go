@@ -144,7 +144,7 @@ func (r *Reflector) ListOnce(ctx context.Context) {
 	for _, object := range list.Items {
 		all = append(all, object)
 	}
-	if err := (tracked{r.Store, r}).Replace(all, list.ResourceVersion); err != nil {
+	if err := (trackedStore{r.Store, r}).Replace(all, list.ResourceVersion); err != nil {
 		r.answered(ctx, VerbList, err)
 	}
 }

@@ -63,7 +63,7 @@ func (r *Reflector) once(ctx context.Context) (costs bool) {
 	r.mu.Unlock()
 	one, logger := &round{Reflector: r}, klog.New(nil)
 	_ = cache.NewReflectorWithOptions(
-		&cache.ListWatch{ListWithContextFunc: one.listed, WatchFuncWithContext: one.watch}, r.Object, tracked{r.Store, r},
+		&cache.ListWatch{ListWithContextFunc: one.listed, WatchFuncWithContext: one.watch}, r.Object, trackedStore{r.Store, r},
 		cache.ReflectorOptions{Logger: &logger, Backoff: &wait.Backoff{Duration: pauseMin, Factor: 2, Jitter: 0.5, Steps: 10, Cap: pauseMax}},
 	).ListAndWatchWithContext(ctx)
 	return one.costs.Load()
@@ -150,7 +150,7 @@ func (o *round) watch(ctx context.Context, options metav1.ListOptions) (watch.In
 	if o.Opened != nil {
 		o.Opened(resumes)
 	}
-	return ending{events, sync.OnceFunc(func() {
+	return endingWatch{events, sync.OnceFunc(func() {
 		if o.Ended != nil {
 			o.Ended(o.wasSilent())
 		}
@@ -208,28 +208,28 @@ func (r *Reflector) selected(options metav1.ListOptions) metav1.ListOptions {
 	return options
 }
 
-// ending is a watch of which the end is noted. client-go stops each one, some twice.
-type ending struct {
+// endingWatch is a watch of which the end is noted. client-go stops each one, some twice.
+type endingWatch struct {
 	watch.Interface
 
 	ended func()
 }
 
 // Stop implements watch.Interface.
-func (e ending) Stop() {
+func (e endingWatch) Stop() {
 	e.Interface.Stop()
 	e.ended()
 }
 
-// tracked is the store of a Reflector. It notes when something came.
-type tracked struct {
+// trackedStore is the store of a Reflector. It notes when something came.
+type trackedStore struct {
 	Store
 
 	of *Reflector
 }
 
 // watched notes that a watch told something.
-func (t tracked) watched(err error) error {
+func (t trackedStore) watched(err error) error {
 	if err == nil {
 		t.of.mu.Lock()
 		defer t.of.mu.Unlock()
@@ -239,16 +239,16 @@ func (t tracked) watched(err error) error {
 }
 
 // Add implements cache.ReflectorStore.
-func (t tracked) Add(object any) error { return t.watched(t.Store.Add(object)) }
+func (t trackedStore) Add(object any) error { return t.watched(t.Store.Add(object)) }
 
 // Update implements cache.ReflectorStore.
-func (t tracked) Update(object any) error { return t.watched(t.Store.Update(object)) }
+func (t trackedStore) Update(object any) error { return t.watched(t.Store.Update(object)) }
 
 // Delete implements cache.ReflectorStore.
-func (t tracked) Delete(object any) error { return t.watched(t.Store.Delete(object)) }
+func (t trackedStore) Delete(object any) error { return t.watched(t.Store.Delete(object)) }
 
 // Replace takes over a complete list.
-func (t tracked) Replace(objects []any, revision string) error {
+func (t trackedStore) Replace(objects []any, revision string) error {
 	defer t.of.Client.release()
 	err := t.Store.Replace(objects, revision)
 	if err == nil {
@@ -264,7 +264,7 @@ func (t tracked) Replace(objects []any, revision string) error {
 
 // Bookmark notes that nothing else happened up to a revision, of which UpdateResourceVersion
 // tells the store.
-func (t tracked) Bookmark(string) error {
+func (t trackedStore) Bookmark(string) error {
 	t.of.mu.Lock()
 	defer t.of.mu.Unlock()
 	t.of.pace().bookmark(t.of.marked)

@@ -72,7 +72,7 @@ func TestLoadFillsInTheDefaultsOfTheDesign(t *testing.T) {
 	want := settings.Config{
 		Source:  settings.Source{Kind: settings.SourceStatic, PollInterval: 30 * time.Second, Timeout: 20 * time.Second},
 		Static:  settings.Static{Nodes: []string{"worker-1=10.0.0.11"}},
-		Secured: settings.Secured{Subnets: []string{"10.0.0.0/24"}},
+		Secured: settings.SecuredCluster{Subnets: []string{"10.0.0.0/24"}},
 		Target: settings.Target{
 			Namespace: "default", ServiceName: "web", SliceName: "web-remote",
 			ManagedBy: "ionos-endpointslice-controller", Port: 8080, MaxEndpointsPerSlice: 100,
@@ -124,7 +124,7 @@ func TestLoadFillsEveryField(t *testing.T) {
 		Static:  settings.Static{Nodes: []string{"a=10.0.0.1", "b=fd00::1"}},
 		File:    settings.File{Path: "/tmp/inventory.json"},
 		Command: settings.Command{Path: "python3", Args: "x.py --pool 'a b'", Env: []string{"LANG", "AWS_PROFILE"}},
-		Secured: settings.Secured{
+		Secured: settings.SecuredCluster{
 			Subnets:    []string{"10.0.0.0/24", "fd00:10::/64"},
 			Kubeconfig: "/remote", Context: "admin@remote", NodeSelector: "pool in (web, api),!edge",
 		},

@@ -10,7 +10,7 @@ type Config struct {
 	Static    Static
 	File      File
 	Command   Command
-	Secured   Secured
+	Secured   SecuredCluster
 	IONOS     IONOS
 	Target    Target
 	Health    Health

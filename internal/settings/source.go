@@ -50,8 +50,8 @@ type Command struct {
 	Environment Environment
 }
 
-// Secured is the remote cluster.
-type Secured struct {
+// SecuredCluster is the remote cluster.
+type SecuredCluster struct {
 	// Subnets is the allow-list of addresses. Slices can point a
 	// load balancer anywhere (CVE-2021-25740), so there is no default.
 	Subnets []string `envconfig:"SECURED_SUBNET_CIDR" format:"subnet" required:"true" example:"10.0.0.0/24" desc:"address ranges separated by commas; no address outside is published or checked"`

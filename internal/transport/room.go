@@ -176,20 +176,20 @@ func (n noting) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	conn := &noted{Conn: raw, room: n.room}
+	conn := &roomConn{Conn: raw, room: n.room}
 	n.room.Note(conn, http.StateNew)
 	return conn, nil
 }
 
-// noted is a connection that leaves its place when it is closed.
-type noted struct {
+// roomConn is a connection that leaves its place when it is closed.
+type roomConn struct {
 	net.Conn
 
 	room *Room
 }
 
 // Close implements net.Conn.
-func (c *noted) Close() error {
+func (c *roomConn) Close() error {
 	c.room.Note(c, http.StateClosed)
 	return c.Conn.Close()
 }

@@ -12,9 +12,11 @@ import (
 // Whole returns a handler that makes each answer as a whole before it is sent: a slow reader takes no
 // place where answers are made, and one that breaks off is no mistake of what makes them. That many
 // are in memory while they are sent; beyond that the one that takes longest is cut off.
-func Whole(handler http.Handler, most int) http.Handler { return &whole{made: handler, most: most} }
+func Whole(handler http.Handler, most int) http.Handler {
+	return &wholeAnswers{made: handler, most: most}
+}
 
-type whole struct {
+type wholeAnswers struct {
 	made http.Handler
 	most int
 
@@ -24,7 +26,7 @@ type whole struct {
 }
 
 // ServeHTTP implements http.Handler.
-func (h *whole) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (h *wholeAnswers) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	a := answer{ResponseWriter: w, status: http.StatusOK}
 	h.made.ServeHTTP(&a, r)
 	sending := http.NewResponseController(w)
@@ -35,7 +37,7 @@ func (h *whole) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(a.body.Bytes()) // a client that went away misses nothing
 }
 
-func (h *whole) enter(sending *http.ResponseController) {
+func (h *wholeAnswers) enter(sending *http.ResponseController) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.sending = append(h.sending, sending); len(h.sending) > h.most {
@@ -44,7 +46,7 @@ func (h *whole) enter(sending *http.ResponseController) {
 	}
 }
 
-func (h *whole) leave(sending *http.ResponseController) {
+func (h *wholeAnswers) leave(sending *http.ResponseController) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.sending = slices.DeleteFunc(h.sending, func(one *http.ResponseController) bool { return one == sending })

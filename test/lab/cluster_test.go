@@ -78,7 +78,7 @@ func following(mode kubeproxy.Mode, nodes int) lab.ClusterOptions {
 
 // wantFollowed fails the test if a dead endpoint stayed ready for longer than its health check
 // needs, or the daemon held.
-func wantFollowed(t *testing.T, c *lab.Cluster, seen *lab.Seen) {
+func wantFollowed(t *testing.T, c *lab.Cluster, seen *lab.Sightings) {
 	t.Helper()
 	held := slices.ContainsFunc(slices.Collect(maps.Keys(seen.Modes)), func(mode string) bool { return strings.HasPrefix(mode, "Hold") })
 	if held || seen.Longest > oneSilence {

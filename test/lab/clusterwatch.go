@@ -16,9 +16,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/traffic"
 )
 
-// Seen is what happened to the endpoints while requests were sent, as a client sees it
+// Sightings is what happened to the endpoints while requests were sent, as a client sees it
 // that connects to each node about once a second.
-type Seen struct {
+type Sightings struct {
 	// Longest is how long an endpoint stayed ready although it took no connection, and
 	// Most how many did at once.
 	Longest time.Duration
@@ -42,8 +42,8 @@ const (
 )
 
 // See looks until [Seen.Stop].
-func (c *Cluster) See() *Seen {
-	s := &Seen{cluster: c, Modes: map[string]time.Duration{}, dead: map[netip.Addr]time.Time{}, stop: make(chan struct{}), done: make(chan struct{})}
+func (c *Cluster) See() *Sightings {
+	s := &Sightings{cluster: c, Modes: map[string]time.Duration{}, dead: map[netip.Addr]time.Time{}, stop: make(chan struct{}), done: make(chan struct{})}
 	began := time.Now()
 	s.quiet.Store(&began)
 	go func() {
@@ -69,7 +69,7 @@ func (c *Cluster) See() *Seen {
 }
 
 // endpoints connects to each endpoint that is ready.
-func (s *Seen) endpoints(now time.Time) {
+func (s *Sightings) endpoints(now time.Time) {
 	var mu sync.Mutex
 	dead := map[netip.Addr]time.Time{}
 	var asking sync.WaitGroup
@@ -98,7 +98,7 @@ func (s *Seen) endpoints(now time.Time) {
 }
 
 // mode asks the daemon for its mode, which it was in for so long.
-func (s *Seen) mode(took time.Duration) string {
+func (s *Sightings) mode(took time.Duration) string {
 	status, err := s.cluster.Daemon.status()
 	if err == nil && status.Mode != "Publish" {
 		s.Modes[strings.TrimSpace(status.Mode+" "+status.Reason)] += took
@@ -108,7 +108,7 @@ func (s *Seen) mode(took time.Duration) string {
 
 // Settle returns when every ready endpoint has taken connections for 20 s, in mode
 // Publish, or after the limit.
-func (s *Seen) Settle(limit time.Duration) {
+func (s *Sightings) Settle(limit time.Duration) {
 	ticker := time.NewTicker(look)
 	defer ticker.Stop()
 	for began := time.Now(); time.Since(began) < limit && time.Since(*s.quiet.Load()) < settled; <-ticker.C {
@@ -128,13 +128,13 @@ func (c *Cluster) accepts(address netip.Addr) bool {
 }
 
 // Stop ends it.
-func (s *Seen) Stop() {
+func (s *Sightings) Stop() {
 	close(s.stop)
 	<-s.done
 }
 
 // Facts are what was seen, for the report.
-func (s *Seen) Facts() []traffic.Fact {
+func (s *Sightings) Facts() []traffic.Fact {
 	var modes []string
 	for mode, took := range s.Modes {
 		modes = append(modes, fmt.Sprintf("%s for %.0f s", mode, took.Seconds()))

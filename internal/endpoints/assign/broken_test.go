@@ -69,7 +69,7 @@ func TestContract116ABindingWithAMistakeKeepsWhatItHad(t *testing.T) {
 	w := filled(t, "shop/a", "shop/b")
 	w.in.Services[0].Annotations[v1alpha1.AnnotationPool] = "green"
 	own := &v1alpha1.BindingHealthCheck{Mode: v1alpha1.HealthCheckHTTP, Path: "/ready"}
-	w.in.Bindings, w.in.Broken = w.in.Bindings[1:], []assign.Broken{{Key: key("shop/a"), HealthCheck: own, Mistakes: "spec.newer: is not a field"}}
+	w.in.Bindings, w.in.Broken = w.in.Bindings[1:], []assign.BrokenBinding{{Key: key("shop/a"), HealthCheck: own, Mistakes: "spec.newer: is not a field"}}
 	w.restart().after(0).after(10*releaseAfter).want("shop/a blue:30080 active", "shop/b blue:30080 active")
 	w.refused("shop/a  Invalid")
 	if got := w.plan.Targets[0].Uses[0].Check; got.Mode != v1alpha1.HealthCheckHTTP || got.Path != "/ready" {
@@ -85,7 +85,7 @@ func TestContract116ADryRunStaysOne(t *testing.T) {
 	b.Spec.Mode = v1alpha1.BindingDryRun
 	w.in.Bindings, w.in.Services = []v1alpha1.EndpointBinding{b}, []assign.Service{service("shop/a", 30080)}
 	w.after(0)
-	w.in.Bindings, w.in.Broken = nil, []assign.Broken{{Key: key("shop/a"), Mistakes: "a mistake"}}
+	w.in.Bindings, w.in.Broken = nil, []assign.BrokenBinding{{Key: key("shop/a"), Mistakes: "a mistake"}}
 	w.after(time.Second).want("shop/a blue:30080 active")
 	if !w.plan.Targets[0].DryRun {
 		t.Error("got a target that is written, want the dry run that it was")

@@ -38,12 +38,12 @@ func InputOf(set documents.Set) Input {
 }
 
 // brokenOf is a binding that cannot be used, with what is wrong.
-func brokenOf(e documents.Entry) Broken {
+func brokenOf(e documents.Entry) BrokenBinding {
 	texts := make([]string, 0, len(e.Mistakes))
 	for _, m := range e.Mistakes {
 		texts = append(texts, m.Error())
 	}
-	return Broken{
+	return BrokenBinding{
 		Key: Key{Namespace: e.Key.Namespace, Service: e.Key.Name}, HealthCheck: e.OwnCheck,
 		Mistakes: cmp.Or(strings.Join(texts, ". "), e.Key.String()+" cannot be used"),
 	}

@@ -70,18 +70,18 @@ func (in *Input) serving(key Key, u *use) (iter.Seq[netip.Addr], bool) {
 // have the same ports.
 func (in *Input) handOver(key Key, old []*use, percent int, others []Group) handOver {
 	var h handOver
-	var serve, passing []having
+	var serve, passing []useEndpoints
 	for _, u := range old {
 		serving, known := in.serving(key, u)
 		h.unknown = h.unknown || !known
-		serve = append(serve, having{u.Ports, serving})
+		serve = append(serve, useEndpoints{u.Ports, serving})
 	}
 	taken := countOf(serve...)
 	share := func(n int) int { return (n*(100-percent) + 99) / 100 }
 	h.need = Count{share(taken.IPv4), share(taken.IPv6)}
 	for _, g := range others {
 		if health, decided := in.Health(g); decided && health.Checked {
-			passing = append(passing, having{all: health.Passing})
+			passing = append(passing, useEndpoints{all: health.Passing})
 		} else {
 			h.waits = true
 		}
@@ -152,7 +152,7 @@ func (l *leave) drainsSince(key Key, u *use) (since time.Time) {
 		}
 	}
 	ready, _ := l.in.Stored(key, u.SliceName(key))
-	if countOf(having{all: ready}) != (Count{}) || since.IsZero() || since.After(l.in.Now) {
+	if countOf(useEndpoints{all: ready}) != (Count{}) || since.IsZero() || since.After(l.in.Now) {
 		return l.in.Now
 	}
 	return since
@@ -163,7 +163,7 @@ func (l *leave) drainsSince(key Key, u *use) (since time.Time) {
 func (l *leave) handOver(key Key, t target, i int) (h handOver, others bool) {
 	u := &t.uses[i]
 	var groups []Group
-	var stored []having
+	var stored []useEndpoints
 	var changes bool
 	var by string
 	came := slices.ContainsFunc(t.uses, u.followedBy)
@@ -177,7 +177,7 @@ func (l *leave) handOver(key Key, t target, i int) (h handOver, others bool) {
 		if proves { // what still changes itself proves nothing of what it will be
 			groups = append(groups, o.Group)
 			now, _ := l.in.Stored(key, o.SliceName(key))
-			stored = append(stored, having{all: now})
+			stored = append(stored, useEndpoints{all: now})
 		}
 	}
 	percent, by := percentOf(l.rules.pools, u.Pool, by)

@@ -39,7 +39,7 @@ type Input struct {
 	Pools    []v1alpha1.EndpointPool
 	Bindings []v1alpha1.EndpointBinding
 	// Broken are bindings that exist and cannot be used: what their Services have stays.
-	Broken []Broken
+	Broken []BrokenBinding
 	// OnlyChecked are pools that exist and cannot be used, without a source: they grant
 	// nothing, and what their slices publish is still checked.
 	OnlyChecked []v1alpha1.EndpointPool
@@ -115,8 +115,8 @@ type Service struct {
 	publish.Service
 }
 
-// Broken is a binding without a good version.
-type Broken struct {
+// BrokenBinding is a binding without a good version.
+type BrokenBinding struct {
 	Key
 	// HealthCheck is its check, nil where it has none or that has a mistake.
 	HealthCheck *v1alpha1.BindingHealthCheck
@@ -391,8 +391,8 @@ func (r request) subject(key Key, field string) string {
 
 // requests collects bindings and annotated Services. Where a Service has both, the
 // binding counts.
-func requests(in Input, before map[Key]annotated) (wanted map[Key]request, notices []Notice, read map[Key]annotated) {
-	wanted, read = make(map[Key]request, len(in.Bindings)), make(map[Key]annotated, len(before))
+func requests(in Input, before map[Key]annotationRequest) (wanted map[Key]request, notices []Notice, read map[Key]annotationRequest) {
+	wanted, read = make(map[Key]request, len(in.Bindings)), make(map[Key]annotationRequest, len(before))
 	for _, b := range in.Bindings {
 		wanted[Key{b.Namespace, b.Name}] = request{spec: b.Spec, variables: in.Variables}
 	}
@@ -411,7 +411,7 @@ func requests(in Input, before map[Key]annotated) (wanted map[Key]request, notic
 		}
 		known, again := before[s.Key]
 		if !again || !maps.Equal(known.annotations, s.Annotations) {
-			known = annotated{s.Annotations, fromAnnotations(s)}
+			known = annotationRequest{s.Annotations, fromAnnotations(s)}
 		}
 		wanted[s.Key], read[s.Key] = known.request, known
 	}

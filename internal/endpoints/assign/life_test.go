@@ -418,7 +418,7 @@ func TestContract201PoolsThatWereLeftBeforeCountForThemselves(t *testing.T) {
 	w.refuses["a.green"] = true
 	w.in.Bindings[0] = binding("shop/a", "green")
 	w.after(time.Second).after(time.Second).want("shop/a green:30080 active", "shop/a blue:30080 leaving")
-	w.in.Bindings, w.in.Broken = nil, []assign.Broken{{Key: key("shop/a"), Mistakes: "a mistake"}}
+	w.in.Bindings, w.in.Broken = nil, []assign.BrokenBinding{{Key: key("shop/a"), Mistakes: "a mistake"}}
 	w.after(time.Second)
 	w.in.Bindings, w.in.Broken = []v1alpha1.EndpointBinding{binding("shop/a", "red")}, nil
 	w.passing[tcp("red", 30080)] = assign.Count{IPv4: 5}

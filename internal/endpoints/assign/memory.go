@@ -20,11 +20,11 @@ type Memory struct {
 	pools map[string]v1alpha1.EndpointPool
 	// read are annotations, and what they stand for: to read those of 1,000 Services
 	// takes longer than all the rest.
-	read map[Key]annotated
+	read map[Key]annotationRequest
 }
 
-// annotated is what annotations stand for.
-type annotated struct {
+// annotationRequest is what annotations stand for.
+type annotationRequest struct {
 	annotations map[string]string
 	request     request
 }

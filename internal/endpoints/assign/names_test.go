@@ -60,7 +60,7 @@ func TestContract117AUseSaysWhoDecidedItsCheck(t *testing.T) {
 
 // broken makes the binding of shop/web one with a mistake; own is what is known of its check.
 func broken(w *world, own *v1alpha1.BindingHealthCheck) *world {
-	w.in.Broken = []assign.Broken{{Key: key("shop/web"), HealthCheck: own, Mistakes: "spec.newer: is not a field"}}
+	w.in.Broken = []assign.BrokenBinding{{Key: key("shop/web"), HealthCheck: own, Mistakes: "spec.newer: is not a field"}}
 	return w
 }
 

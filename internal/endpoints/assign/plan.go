@@ -198,15 +198,15 @@ func (c Count) String() string {
 	return fmt.Sprintf("%d IPv4 and %d IPv6", c.IPv4, c.IPv6)
 }
 
-// having is what a use has: endpoints with its ports.
-type having struct {
+// useEndpoints is what a use has: endpoints with its ports.
+type useEndpoints struct {
 	ports []publish.Port
 	all   iter.Seq[netip.Addr] // nil for none
 }
 
 // countOf counts what several uses have. An endpoint that several have, as while a pool is split or
 // renamed, counts once. The same address with another port is another endpoint.
-func countOf(all ...having) (count Count) {
+func countOf(all ...useEndpoints) (count Count) {
 	seen := make(map[netip.AddrPort]bool)
 	for _, has := range all {
 		if has.all == nil {

@@ -55,7 +55,7 @@ func (p Program) newHub(c settings.Config, set controller.Documents, m *metrics.
 	if err != nil {
 		return nil, nil, fmt.Errorf("STORE_KIND=client-go: %w", err)
 	}
-	return only{controller.NewOne(s, t, s.Changed(), every), hub}, hub.Expiry, nil
+	return oneHub{controller.NewOne(s, t, s.Changed(), every), hub}, hub.Expiry, nil
 }
 
 // newKubectl makes the store of a target by kubectl.
@@ -63,14 +63,14 @@ func newKubectl(c settings.Config, t publish.Target) (*store.Kubectl, error) {
 	return store.NewKubectl(store.KubectlOptions{Target: t, Path: c.Store.KubectlPath, Environ: c.Store.Environment.Read})
 }
 
-// only is a hub of a store that watches.
-type only struct {
+// oneHub is a hub of a store that watches.
+type oneHub struct {
 	*controller.One
 	watch *cluster.Hub
 }
 
 // Run implements controller.Hub.
-func (o only) Run(ctx context.Context) error {
+func (o oneHub) Run(ctx context.Context) error {
 	return beside(ctx, o.One.Run, func(ctx context.Context) { _ = o.watch.Run(ctx) }) // it only ends with its context
 }
 
@@ -204,7 +204,7 @@ func (f *few) prepare(service assign.Service, b *v1alpha1.EndpointBinding, pools
 			made.One = controller.NewOne(made.memory, of, made.memory.Changed(), every)
 		} else {
 			s, _ := newKubectl(f.config, of)
-			made.One = controller.NewOne(alone{s, f, of}, of, nil, every)
+			made.One = controller.NewOne(loneStore{s, f, of}, of, nil, every)
 		}
 		f.stores = append(f.stores, made)
 		kube.Signal(f.added)
@@ -255,20 +255,20 @@ func (f *few) Run(ctx context.Context) error {
 	}
 }
 
-// alone is a store of kubectl, for which the slices of other pools of its Service are not
+// loneStore is a store of kubectl, for which the slices of other pools of its Service are not
 // beside its own.
-type alone struct {
+type loneStore struct {
 	writer.Store
 	hub *few
 	of  publish.Target
 }
 
 // Load implements writer.Store.
-func (a alone) Load(ctx context.Context) (publish.State, error) {
+func (a loneStore) Load(ctx context.Context) (publish.State, error) {
 	state, err := a.Store.Load(ctx)
 	a.hub.mu.Lock()
 	defer a.hub.mu.Unlock()
-	state.Beside = slices.DeleteFunc(state.Beside, func(b publish.Beside) bool {
+	state.Beside = slices.DeleteFunc(state.Beside, func(b publish.ForeignSlice) bool {
 		return slices.ContainsFunc(a.hub.stores, func(s *fewStore) bool { _, _, its := s.of.ParseName(b.Name); return its })
 	})
 	return state, err

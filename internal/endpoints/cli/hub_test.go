@@ -89,7 +89,7 @@ func last(printed, slice string) string {
 	return strings.Join(found, ", ")
 }
 
-func (o *tryOut) await(r *running, slice, want string) {
+func (o *tryOut) await(r *programRun, slice, want string) {
 	o.t.Helper()
 	for deadline := time.Now().Add(time.Minute); last(r.out.String(), slice) != want; <-time.After(10 * time.Millisecond) {
 		if time.Now().After(deadline) {

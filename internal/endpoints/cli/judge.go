@@ -15,8 +15,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
-// judging is what one pool gives a Service, and what was seen and decided of the pool.
-type judging struct {
+// judgement is what one pool gives a Service, and what was seen and decided of the pool.
+type judgement struct {
 	*controller.AssessedFill
 	// nodes is how many the source lists, and filtered what the filter decided on them.
 	nodes    int
@@ -27,8 +27,8 @@ type judging struct {
 	dryRun   bool
 }
 
-func judgingOf(a *controller.Assessment, t *controller.AssessedTarget, f *controller.AssessedFill, dryRun bool) judging {
-	j := judging{AssessedFill: f, dryRun: dryRun || t.DryRun}
+func judgingOf(a *controller.Assessment, t *controller.AssessedTarget, f *controller.AssessedFill, dryRun bool) judgement {
+	j := judgement{AssessedFill: f, dryRun: dryRun || t.DryRun}
 	if g := a.GroupOf(f.Use.Group); g != nil && g.State != nil {
 		j.nodes, j.filtered = g.State.Source.Nodes, explain.ByName(g.State.Source.Decisions)
 		if g.State.Decided && f.Use.State != assign.Emptied {
@@ -43,7 +43,7 @@ func judgingOf(a *controller.Assessment, t *controller.AssessedTarget, f *contro
 
 // judge names the outcome of what one pool gives a Service, and says in sentences what was
 // seen, what follows from it, and what to do.
-func (j judging) judge() (Outcome, string) {
+func (j judgement) judge() (Outcome, string) {
 	done := j.did() + ": " + countOf(j.AssessedFill).String() + "."
 	switch {
 	case j.StoreErr != nil:
@@ -65,7 +65,7 @@ func (j judging) judge() (Outcome, string) {
 	return outcome, message
 }
 
-func (j judging) judgeSlices(done string) (Outcome, string) {
+func (j judgement) judgeSlices(done string) (Outcome, string) {
 	v, now := j.verdict, countOf(j.AssessedFill)
 	switch {
 	case j.Problem.Kind != "":
@@ -96,7 +96,7 @@ func (j judging) judgeSlices(done string) (Outcome, string) {
 }
 
 // writtenOr is the outcome where all is well.
-func (j judging) writtenOr() Outcome {
+func (j judgement) writtenOr() Outcome {
 	switch {
 	case len(j.Writes) == 0 && len(j.Results) == 0:
 		return Unchanged
@@ -109,7 +109,7 @@ func (j judging) writtenOr() Outcome {
 // failed says what follows from an error, and what to do if the error does not say
 // so.
 func failed(o Outcome, f *controller.AssessedFill) string {
-	landed := strings.ToLower(judging{AssessedFill: f}.did())
+	landed := strings.ToLower(judgement{AssessedFill: f}.did())
 	switch {
 	case o == Conflict:
 		return fmt.Sprintf("another program writes the slice too: it changed before each of %d attempts; %s; find the program in the managedFields of the slice, stop it, and run again", controller.Tries, landed)
@@ -120,7 +120,7 @@ func failed(o Outcome, f *controller.AssessedFill) string {
 }
 
 // nothingReady says why no endpoint is ready although the guard kept none down.
-func (j judging) nothingReady(done string) (Outcome, string) {
+func (j judgement) nothingReady(done string) (Outcome, string) {
 	eligible := slices.ContainsFunc(j.filtered, func(d inventory.Decision) bool { return d.Reason == "" })
 	switch {
 	case j.nodes == 0:
@@ -143,7 +143,7 @@ func sentences(all ...string) string {
 }
 
 // did says what was written, or would be.
-func (j judging) did() string {
+func (j judgement) did() string {
 	switch n := len(j.Writes); {
 	case j.dryRun && n == 0:
 		return "Dry run, no slice would be written"
@@ -162,7 +162,7 @@ func plural(n int, thing string) string { return inventory.Counted(n, thing, thi
 
 // leftOut says how many nodes are not eligible, by which reasons, and why the
 // first of them is not. It is empty where all are.
-func (j judging) leftOut() string { return leftOutOf(j.filtered, j.nodes) }
+func (j judgement) leftOut() string { return leftOutOf(j.filtered, j.nodes) }
 
 // leftOutOf says the same of the decisions of the filter on so many nodes.
 func leftOutOf(filtered []inventory.Decision, nodes int) string {
@@ -221,7 +221,7 @@ func remedyOf(decisions []inventory.Decision) string {
 }
 
 // example returns the message of the first endpoint that fails its check.
-func (j judging) example() string {
+func (j judgement) example() string {
 	for _, streak := range j.health.All() {
 		if streak.Passes == 0 {
 			if said := cmp.Or(streak.Last.Message, streak.Trouble); said != "" {

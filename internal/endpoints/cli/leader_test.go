@@ -11,7 +11,7 @@ import (
 
 // Who may write the Lease of the leader must not have a standby connect to other addresses.
 func TestContract243AStandbyTriesWhatIsConfigured(t *testing.T) {
-	variables := settings.Secured{Subnets: []string{"10.1.0.0/16"}}
+	variables := settings.SecuredCluster{Subnets: []string{"10.1.0.0/16"}}
 	for name, test := range map[string]struct {
 		config settings.Config
 		want   []string

@@ -16,17 +16,17 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/cli"
 )
 
-// running is the program while it runs.
-type running struct {
+// programRun is the program while it runs.
+type programRun struct {
 	t              *testing.T
 	out, errs      buffer
 	admin, metrics string
 }
 
 // start runs the program until the test ends.
-func start(t *testing.T, environ []string) *running {
+func start(t *testing.T, environ []string) *programRun {
 	t.Helper()
-	r := &running{t: t}
+	r := &programRun{t: t}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan int, 1)
 	go func() {
@@ -59,7 +59,7 @@ func start(t *testing.T, environ []string) *running {
 }
 
 // get fetches what is served.
-func (r *running) get(address, path string) (int, string) {
+func (r *programRun) get(address, path string) (int, string) {
 	r.t.Helper()
 	request, err := http.NewRequestWithContext(r.t.Context(), http.MethodGet, "http://"+address+path, nil)
 	if err != nil {

@@ -45,7 +45,7 @@ func (r reach) source(pool *v1alpha1.EndpointPool) (preflight.Origin, error) {
 		if err != nil {
 			return out, err
 		}
-		out.Follow = func(ctx context.Context, remotes []inventory.RemoteService) map[inventory.RemoteService]preflight.Placed {
+		out.Follow = func(ctx context.Context, remotes []inventory.RemoteService) map[inventory.RemoteService]preflight.PlacementAnswer {
 			return followed(ctx, reader, remotes)
 		}
 	}
@@ -64,8 +64,8 @@ func (r reach) source(pool *v1alpha1.EndpointPool) (preflight.Origin, error) {
 }
 
 // followed reads where the Pods of remote Services are.
-func followed(ctx context.Context, reader *placement.Reader, remotes []inventory.RemoteService) map[inventory.RemoteService]preflight.Placed {
-	found := make(map[inventory.RemoteService]preflight.Placed)
+func followed(ctx context.Context, reader *placement.Reader, remotes []inventory.RemoteService) map[inventory.RemoteService]preflight.PlacementAnswer {
+	found := make(map[inventory.RemoteService]preflight.PlacementAnswer)
 	_ = beside(ctx, func(ctx context.Context) error {
 		var followers []*placement.Follower
 		for _, remote := range remotes {
@@ -73,7 +73,7 @@ func followed(ctx context.Context, reader *placement.Reader, remotes []inventory
 		}
 		for i, f := range followers {
 			is, err := f.Await(ctx)
-			found[remotes[i]] = preflight.Placed{Placement: is, Err: err, Owner: f.Owner}
+			found[remotes[i]] = preflight.PlacementAnswer{Placement: is, Err: err, Owner: f.Owner}
 		}
 		return nil
 	}, func(ctx context.Context) { _ = reader.Run(ctx) })

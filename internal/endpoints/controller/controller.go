@@ -220,7 +220,7 @@ func New(opts Options) (*Server, error) {
 	s.holds = health.NewConnections(opts.Connections)
 	s.teller = newTeller(opts)
 	s.labels = &labels{server: s}
-	s.pools = &pools{server: s, running: make(map[string]*running)}
+	s.pools = &pools{server: s, running: make(map[string]*poolReader)}
 	s.groups = &groups{server: s, running: make(map[assign.Group]*group)}
 	s.targets = &targets{server: s, running: make(map[assign.Key]*filler), broken: make(map[assign.Key]error), settling: newSettling(s.teller.log)}
 	return s, nil

@@ -24,7 +24,7 @@ var NewSource = newSource
 var Run = (*source).run
 
 // Settling tells when the slices of all Services are as decided.
-type Settling struct{ s *settling }
+type Settling struct{ s *settlement }
 
 // NewSettling returns one that waits for nothing.
 func NewSettling(log *slog.Logger) Settling { return Settling{newSettling(log)} }

@@ -72,7 +72,7 @@ func (g *group) end() {
 }
 
 // same reports whether the group reads and judges as the document says.
-func (g *group) same(p *running) bool {
+func (g *group) same(p *poolReader) bool {
 	return !g.failed.Load() && g.reader == p.reader && reflect.DeepEqual(g.health, p.document.Spec.HealthCheck) && reflect.DeepEqual(g.guard, p.document.Spec.Guard)
 }
 
@@ -95,7 +95,7 @@ func (g *groups) run(ctx context.Context, in assign.Input, plan assign.Plan) {
 // slices can be read that it does not know: at most every 30 s, because it then forgets how often
 // checks failed. A group starts from what is published, when its targets know that, or from what it
 // decided before: a start changes nothing.
-func (g *groups) renew(ctx context.Context, plan assign.Plan, key assign.Group, p *running) {
+func (g *groups) renew(ctx context.Context, plan assign.Plan, key assign.Group, p *poolReader) {
 	before := g.running[key]
 	late := before != nil && time.Since(before.took) >= seldom && g.server.targets.late(before.without)
 	if before != nil && before.same(p) && !late {
@@ -154,7 +154,7 @@ func (g *groups) tidy(wanted map[assign.Group]bool) {
 
 // checking says how a group checks. Groups with the same Key share checks: the prober of the first
 // makes them, so it knows what is wrong with them.
-func (g *groups) checking(key assign.Group, p *running) (Checking, error) {
+func (g *groups) checking(key assign.Group, p *poolReader) (Checking, error) {
 	now, err := g.server.opts.Checking(&p.document, key.Check)
 	for _, other := range g.running {
 		if other.checking.Key == now.Key && !other.failed.Load() {
@@ -164,7 +164,7 @@ func (g *groups) checking(key assign.Group, p *running) (Checking, error) {
 	return now, err
 }
 
-func (g *groups) begin(ctx context.Context, key assign.Group, p *running, checking Checking, from beginning) *group {
+func (g *groups) begin(ctx context.Context, key assign.Group, p *poolReader, checking Checking, from beginning) *group {
 	s := g.server
 	if s.opts.Asker != nil {
 		checking.Policy.AnswerWait = peers.AnswerWait

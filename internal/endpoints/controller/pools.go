@@ -20,11 +20,11 @@ import (
 // pools are which inventories are read: those of the pools that a target uses.
 type pools struct {
 	server  *Server
-	running map[string]*running
+	running map[string]*poolReader
 }
 
-// running is one pool that is read.
-type running struct {
+// poolReader is one pool that is read.
+type poolReader struct {
 	document v1alpha1.EndpointPool
 	reader   *pool.Reader
 	source   *source
@@ -88,13 +88,13 @@ func sameReading(a, b *v1alpha1.EndpointPool) bool {
 		reflect.DeepEqual(a.Spec.Subnets, b.Spec.Subnets) && reflect.DeepEqual(a.Spec.PollInterval, b.Spec.PollInterval)
 }
 
-func (p *pools) begin(ctx context.Context, document *v1alpha1.EndpointPool) (*running, error) {
+func (p *pools) begin(ctx context.Context, document *v1alpha1.EndpointPool) (*poolReader, error) {
 	supply, err := p.server.opts.Supply(document)
 	if err != nil {
 		return nil, err
 	}
 	name := document.Name
-	r := &running{document: *document, share: p.server.probes.Share(1)}
+	r := &poolReader{document: *document, share: p.server.probes.Share(1)}
 	source := newSource(supply, func(nodes int) { r.size.Store(int64(nodes)) })
 	r.source = source
 	r.reader = pool.NewReader(pool.ReaderOptions{

@@ -106,7 +106,7 @@ type snapshot struct {
 	plan      assign.Plan
 	documents documents.Set
 	services  []assign.Service
-	pools     []*running
+	pools     []*poolReader
 	groups    []*group
 	keys      []assign.Group
 	targets   []*filler

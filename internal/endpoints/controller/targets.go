@@ -26,7 +26,7 @@ type targets struct {
 	leaving []*filler
 	// broken are the targets whose stores cannot be opened.
 	broken   map[assign.Key]error
-	settling *settling
+	settling *settlement
 	lists    lists
 }
 
@@ -338,10 +338,10 @@ func readyIn(state *publish.State) iter.Seq[netip.Addr] {
 	}
 }
 
-// settling tells when all Services are filled, which is when the endpoints of their
+// settlement tells when all Services are filled, which is when the endpoints of their
 // pools were checked and their slices are as decided: after a start, and after Services
 // came. While nothing works in a pool, it waits for that.
-type settling struct {
+type settlement struct {
 	log *slog.Logger
 
 	mu sync.Mutex
@@ -358,12 +358,12 @@ type slot struct {
 	slice string
 }
 
-func newSettling(log *slog.Logger) *settling {
-	return &settling{log: log, open: make(map[slot]bool), services: make(map[assign.Key]bool)}
+func newSettling(log *slog.Logger) *settlement {
+	return &settlement{log: log, open: make(map[slot]bool), services: make(map[assign.Key]bool)}
 }
 
 // expect waits for a Service.
-func (s *settling) expect(key assign.Key, fills []fill, phases []writer.Phase) {
+func (s *settlement) expect(key assign.Key, fills []fill, phases []writer.Phase) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.open) == 0 {
@@ -378,7 +378,7 @@ func (s *settling) expect(key assign.Key, fills []fill, phases []writer.Phase) {
 }
 
 // forget waits for a Service no longer.
-func (s *settling) forget(key assign.Key) {
+func (s *settlement) forget(key assign.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.services, key)
@@ -389,7 +389,7 @@ func (s *settling) forget(key assign.Key) {
 }
 
 // take takes in an outcome. In a dry run it is enough that the slices were planned.
-func (s *settling) take(key assign.Key, dryRun bool, o writer.Outcome) {
+func (s *settlement) take(key assign.Key, dryRun bool, o writer.Outcome) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if is := (slot{key, o.SliceName}); s.open[is] && o.Checked && (o.Pending == 0 || dryRun) {
@@ -399,7 +399,7 @@ func (s *settling) take(key assign.Key, dryRun bool, o writer.Outcome) {
 }
 
 // tell tells if what was closed was the last that was open.
-func (s *settling) tell() {
+func (s *settlement) tell() {
 	if len(s.open) == 0 && len(s.services) > 0 {
 		s.log.Info("the slices of all Services are as decided", "services", len(s.services), "after", time.Since(s.since).Round(time.Millisecond).String())
 	}

@@ -148,28 +148,28 @@ func (s Set) Namespaces(labels map[string]map[string]string) map[string]bool {
 	return found
 }
 
-// What is what became of a document.
-type What string
+// ChangeKind is what became of a document.
+type ChangeKind string
 
 // What becomes of documents.
 const (
 	// Added is a document that was not there, or could not be used.
-	Added What = "Added"
+	Added ChangeKind = "Added"
 	// Changed is one with another version in effect.
-	Changed What = "Changed"
+	Changed ChangeKind = "Changed"
 	// Kept is one whose last good version stays in effect.
-	Kept What = "Kept"
+	Kept ChangeKind = "Kept"
 	// Corrected is one whose version in effect is that of the file again.
-	Corrected What = "Corrected"
+	Corrected ChangeKind = "Corrected"
 	// Unusable is one that exists and never had a good version.
-	Unusable What = "Unusable"
+	Unusable ChangeKind = "Unusable"
 	// Gone is one that no file holds any more.
-	Gone What = "Gone"
+	Gone ChangeKind = "Gone"
 )
 
 // Change is what became of one document.
 type Change struct {
-	What  What
+	What  ChangeKind
 	Entry Entry
 }
 
@@ -191,7 +191,7 @@ func Changes(before, after Set) []Change {
 	return changes
 }
 
-func changeOf(old, e Entry, existed bool) What {
+func changeOf(old, e Entry, existed bool) ChangeKind {
 	switch {
 	case !e.Usable():
 		if existed && reflect.DeepEqual(old.Mistakes, e.Mistakes) {

@@ -12,7 +12,7 @@ import (
 func TestContract240ThatReplicasDisagreeIsToldOnce(t *testing.T) {
 	var p explain.Pool
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	p, _ = p.Tell(pool.Outcome{At: at, Recovered: &pool.Recovered{}, Verdict: &guard.Verdict{}})
+	p, _ = p.Tell(pool.Outcome{At: at, Recovered: &pool.Recovery{}, Verdict: &guard.Verdict{}})
 	for i, step := range []struct {
 		elsewhere, notices, lines int
 	}{{0, 0, 0}, {3, 1, 1}, {2, 0, 0}, {0, 0, 1}, {0, 0, 0}, {1, 1, 1}} {

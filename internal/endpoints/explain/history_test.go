@@ -28,7 +28,7 @@ type chronicle struct {
 
 func newChronicle() *chronicle {
 	h := &chronicle{at: time.Unix(0, 0)}
-	h.tell(pool.Outcome{Recovered: &pool.Recovered{}})
+	h.tell(pool.Outcome{Recovered: &pool.Recovery{}})
 	return h
 }
 
@@ -41,7 +41,7 @@ func (h *chronicle) reads(nodes int) {
 	}
 	h.at = h.at.Add(30 * time.Second)
 	h.decide(&read)
-	h.tell(pool.Outcome{Passed: true, Decided: true, Read: &pool.Attempt{At: h.at, Nodes: make([]inventory.Node, nodes+h.listed)}, Source: pool.Sourced{Nodes: nodes}})
+	h.tell(pool.Outcome{Passed: true, Decided: true, Read: &pool.Attempt{At: h.at, Nodes: make([]inventory.Node, nodes+h.listed)}, Source: pool.SourceStatus{Nodes: nodes}})
 }
 
 // decide makes the next verdict; every endpoint passes.
@@ -139,7 +139,7 @@ func TestContract185AnEmptyInventoryIsNotCalledEligible(t *testing.T) {
 	t.Parallel()
 	h := newChronicle()
 	outside := []inventory.Decision{{Node: inventory.Identity{Name: "w9"}, Stage: inventory.StageFilter, Reason: inventory.OutsideSubnet}}
-	for _, source := range []pool.Sourced{{Nodes: 1, Decisions: outside}, {}, {Nodes: 1, Decisions: outside}, {Nodes: 2}} {
+	for _, source := range []pool.SourceStatus{{Nodes: 1, Decisions: outside}, {}, {Nodes: 1, Decisions: outside}, {Nodes: 2}} {
 		h.tell(pool.Outcome{Read: &pool.Attempt{}, Source: source})
 	}
 	var got []string

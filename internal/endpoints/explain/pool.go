@@ -114,7 +114,7 @@ func (s *Story) trouble(before, o pool.Outcome) {
 }
 
 // recovered says what the program starts from.
-func (s *Story) recovered(r pool.Recovered) {
+func (s *Story) recovered(r pool.Recovery) {
 	s.say(Info, "started from the slices", "endpoints", r.Members)
 	if r.Ineligible > 0 {
 		s.say(Warn, "published endpoints are not eligible any more: they are not checked, and leave when an inventory is accepted; check SECURED_SUBNET_CIDR", "endpoints", r.Ineligible)
@@ -122,7 +122,7 @@ func (s *Story) recovered(r pool.Recovered) {
 }
 
 // read says when the source begins to fail, fails otherwise, or recovers.
-func (s *Story) read(before pool.Sourced, r pool.Attempt) {
+func (s *Story) read(before pool.SourceStatus, r pool.Attempt) {
 	switch {
 	case r.Err != nil && before.LastErr == nil:
 		s.announce(Notice{Reason: SourceUnavailable, Note: r.Err.Error() + "; endpoints stay published, and health checks go on"})

@@ -22,7 +22,7 @@ func TestWhatChangesIsFoundAsIfAllWereLookedAt(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		h := recoverHistory(t)
 		h.decide()
-		told, source := explain.Pool{}, pool.Sourced{}
+		told, source := explain.Pool{}, pool.SourceStatus{}
 		tell := func(o pool.Outcome) {
 			t.Helper()
 			verdict := h.verdict
@@ -39,7 +39,7 @@ func TestWhatChangesIsFoundAsIfAllWereLookedAt(t *testing.T) {
 			source.Decisions = h.parked.Decisions
 			return &pool.Attempt{At: h.now}
 		}
-		tell(pool.Outcome{Recovered: &pool.Recovered{}})
+		tell(pool.Outcome{Recovered: &pool.Recovery{}})
 		for range rapid.IntRange(1, 25).Draw(t, "steps") {
 			h.now = h.now.Add(time.Duration(rapid.IntRange(1, 240).Draw(t, "seconds")) * time.Second)
 			var o pool.Outcome
@@ -62,8 +62,8 @@ func TestWhatChangesIsFoundAsIfAllWereLookedAt(t *testing.T) {
 
 func TestAChangeOfOneNodeMakesNoListOfAllFindings(t *testing.T) {
 	f := newFleet(1_000)
-	told, _ := explain.Pool{}.Tell(pool.Outcome{Recovered: &pool.Recovered{}, Verdict: &f.verdict})
-	source := pool.Sourced{Decisions: f.decisions}
+	told, _ := explain.Pool{}.Tell(pool.Outcome{Recovered: &pool.Recovery{}, Verdict: &f.verdict})
+	source := pool.SourceStatus{Decisions: f.decisions}
 	told, _ = told.Tell(pool.Outcome{At: f.in.Now, Judged: f.in.Now, Verdict: &f.verdict, Source: source, Read: &pool.Attempt{}, Passed: true})
 	changed := f.verdict
 	changed.Decisions = append([]inventory.Decision(nil), f.verdict.Decisions...)
@@ -78,8 +78,8 @@ func TestAChangeOfOneNodeMakesNoListOfAllFindings(t *testing.T) {
 
 func TestManyChangesOneAfterAnotherAreFoundAsIfAllWereLookedAt(t *testing.T) {
 	f := newFleet(200)
-	told, _ := explain.Pool{}.Tell(pool.Outcome{At: f.in.Now, Recovered: &pool.Recovered{}, Verdict: &f.verdict})
-	source := pool.Sourced{Decisions: f.decisions}
+	told, _ := explain.Pool{}.Tell(pool.Outcome{At: f.in.Now, Recovered: &pool.Recovery{}, Verdict: &f.verdict})
+	source := pool.SourceStatus{Decisions: f.decisions}
 	verdict, want := f.verdict, []explain.Finding(nil)
 	for i := range 220 {
 		now := f.in.Now.Add(time.Duration(i) * time.Second)

@@ -24,7 +24,7 @@ func (l *listener) hears(v *guard.Verdict, passed bool) explain.Story {
 	o := pool.Outcome{At: time.Now(), Verdict: v, Decided: true, Passed: passed}
 	if l.before == nil {
 		l.before = &guard.Verdict{}
-		l.pool, _ = l.pool.Tell(pool.Outcome{At: time.Now(), Verdict: l.before, Recovered: &pool.Recovered{}})
+		l.pool, _ = l.pool.Tell(pool.Outcome{At: time.Now(), Verdict: l.before, Recovered: &pool.Recovery{}})
 	}
 	var s explain.Story
 	l.pool, s = l.pool.Tell(o)

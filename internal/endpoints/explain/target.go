@@ -134,7 +134,7 @@ func (s *Story) seen(before, after publish.State) {
 	}
 	for _, b := range after.Beside {
 		// How many endpoints it has may change all day.
-		same := func(was publish.Beside) bool { return was.Name == b.Name && was.Manager == b.Manager }
+		same := func(was publish.ForeignSlice) bool { return was.Name == b.Name && was.Manager == b.Manager }
 		if !slices.ContainsFunc(before.Beside, same) {
 			s.announce(Notice{Reason: MirroredSliceFound, Note: b.Message})
 			s.say(Warn, "another slice publishes endpoints of the Service", "slice", b.Name, "manager", b.Manager, "endpoints", b.Endpoints, "message", b.Message)

@@ -13,7 +13,7 @@ import (
 func TestAPanicAndItsEndAreToldOnceEach(t *testing.T) {
 	var p explain.Pool
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	p, _ = p.Tell(pool.Outcome{At: at, Recovered: &pool.Recovered{}, Verdict: &guard.Verdict{}})
+	p, _ = p.Tell(pool.Outcome{At: at, Recovered: &pool.Recovery{}, Verdict: &guard.Verdict{}})
 	tell := func(o pool.Outcome, want ...string) {
 		t.Helper()
 		o.At, o.Verdict = at, &guard.Verdict{}

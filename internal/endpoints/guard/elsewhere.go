@@ -59,8 +59,8 @@ func (r *row) waitsForOthers(w *world) bool {
 	return w.cutOff && r.silent() && r.fails() >= w.policy.Fall
 }
 
-// answered is which members have answered, here or elsewhere.
-type answered struct {
+// answers is which members have answered, here or elsewhere.
+type answers struct {
 	count int
 	// first and second are the two that answered the longest ago, by when the answered check was
 	// sent: zero where one never did. of is whose is first.
@@ -77,7 +77,7 @@ func (r *row) asked(w *world) bool {
 	return (r.was.State.Serves() || lately) && !r.longSilent && !r.was.forbidden
 }
 
-func answeredOf(rows []row, w *world) (a answered) {
+func answeredOf(rows []row, w *world) (a answers) {
 	for i := range rows {
 		r := &rows[i]
 		if !r.asked(w) {
@@ -101,13 +101,13 @@ func answeredOf(rows []row, w *world) (a answered) {
 
 // lately reports whether another replica has answered a check of the last Fall intervals. A check
 // takes one at most.
-func (a answered) lately(w *world) bool {
+func (a answers) lately(w *world) bool {
 	return !a.last.IsZero() && w.now.Sub(a.last) <= w.policy.checks()+w.policy.Interval
 }
 
 // allOthersSince reports whether all other members, one at least, have answered checks that were
 // sent after the first failure of this one.
-func (a answered) allOthersSince(r *row, w *world) bool {
+func (a answers) allOthersSince(r *row, w *world) bool {
 	others, least := a.count, a.first
 	if r.asked(w) {
 		others--

@@ -44,10 +44,10 @@ func TestContract240APoolThatOnlyAnotherReplicaReachesDoesNotWork(t *testing.T) 
 		l.lose("a b")
 		l.elsewhere("a b")
 	}
-	if got := l.verdict.Working(); got != (guard.Working{}) || l.verdict.MayReplace() {
+	if got := l.verdict.Working(); got != (guard.WorkByFamily{}) || l.verdict.MayReplace() {
 		t.Errorf("got %+v, may replace %t, want nothing that works", got, l.verdict.MayReplace())
 	}
-	if got := statesOf(l.verdict.Published(guard.Working{IPv4: guard.ReadyWorks}, nil)); got != ready("a b") {
+	if got := statesOf(l.verdict.Published(guard.WorkByFamily{IPv4: guard.ReadyWorks}, nil)); got != ready("a b") {
 		t.Errorf("got %q beside a pool that works, want both ready", got)
 	}
 }

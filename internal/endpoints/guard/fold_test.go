@@ -25,7 +25,7 @@ func count(streak inventory.Streak, r inventory.Result) inventory.Streak {
 		}
 		return streak
 	case r.Outcome == inventory.Pass:
-		unconnected = inventory.Unconnected{}
+		unconnected = inventory.ConnectFailures{}
 	case r.NoConnection:
 		unconnected.Failures++
 	}

@@ -44,7 +44,7 @@ type pool struct {
 	// as members are.
 	candidates []*candidate
 	// placing is what is remembered of placements, the same for all families.
-	placing placing
+	placing placementMemory
 	// recovered says that some members came from the slices at start.
 	recovered bool
 	// proven says that a probe of this process has passed. Before that, failures

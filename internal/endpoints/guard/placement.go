@@ -29,7 +29,7 @@ type Placement struct {
 	Since   time.Time
 }
 
-// placing is what is remembered of placements; the zero value follows nothing. They are
+// placementMemory is what is remembered of placements; the zero value follows nothing. They are
 // judged for both families together, and by how many nodes they name, never by which:
 //
 //	the placement                               takes away
@@ -38,7 +38,7 @@ type Placement struct {
 //	names fewer than (100 - MaxRemovalPercent)  nothing while something passes that it does
 //	% of the most within DrainPeriod            not name
 //	names a node that is not in the inventory   nothing for incompleteFor
-type placing struct {
+type placementMemory struct {
 	newest *inventory.Placement
 	// usable says that the inventory has a candidate on one of its nodes, and unlisted is one
 	// of its nodes that the inventory does not list.
@@ -46,7 +46,7 @@ type placing struct {
 	unlisted string
 	// recent are how many nodes others named that were accepted, within DrainPeriod, or before
 	// rejected ones came; the most first.
-	recent []naming
+	recent []pastPlacement
 	// trusted says that the newest was accepted once: it counts among the recent ones then, also
 	// where an inventory has it rejected since.
 	trusted bool
@@ -59,14 +59,14 @@ type placing struct {
 	spares bool
 }
 
-// naming is how many nodes a placement named that was the newest one shortly before until.
-type naming struct {
+// pastPlacement is how many nodes a placement named that was the newest one shortly before until.
+type pastPlacement struct {
 	nodes int
 	until time.Time
 }
 
 // placing judges the newest placement: the one that comes with a read, or that of before.
-func (m Memory) placing(in Input, policy Policy) placing {
+func (m Memory) placing(in Input, policy Policy) placementMemory {
 	p := m.pools[ipv4].placing
 	if in.Read != nil {
 		p = p.observe(*in.Read, m.published(), in.Now.Add(policy.DrainPeriod))
@@ -92,7 +92,7 @@ func (m Memory) published() (most int) {
 
 // leavesOut reports whether an endpoint serves that a rejected placement does not name, as far as
 // is known.
-func (p placing) leavesOut(m Memory) bool {
+func (p placementMemory) leavesOut(m Memory) bool {
 	if p.rejected.IsZero() {
 		return false
 	}
@@ -102,17 +102,17 @@ func (p placing) leavesOut(m Memory) bool {
 
 // observe takes in the placement that comes with an inventory. until is when the one of before
 // counts no more.
-func (p placing) observe(read Inventory, published int, until time.Time) placing {
+func (p placementMemory) observe(read Inventory, published int, until time.Time) placementMemory {
 	before := p.newest
 	if p.newest = read.Placement; p.newest == nil {
-		return placing{}
+		return placementMemory{}
 	}
 	switch {
 	case before == nil:
-		p.recent = []naming{{published, until}}
+		p.recent = []pastPlacement{{published, until}}
 	case before != p.newest && p.trusted:
-		fewer := func(n naming) bool { return n.nodes <= len(before.Ready) }
-		p.recent = append(slices.DeleteFunc(slices.Clone(p.recent), fewer), naming{len(before.Ready), until})
+		fewer := func(n pastPlacement) bool { return n.nodes <= len(before.Ready) }
+		p.recent = append(slices.DeleteFunc(slices.Clone(p.recent), fewer), pastPlacement{len(before.Ready), until})
 	}
 	p.trusted = p.trusted && before == p.newest
 	p.usable, p.unlisted = compare(read)
@@ -143,7 +143,7 @@ func compare(read Inventory) (usable bool, unlisted string) {
 // judge rejects the newest placement, or accepts it. serve says that it leaves out an endpoint
 // that serves. What is rejected stays so until another one names enough nodes, or until no
 // such endpoint has served for DrainPeriod. Without health checks a time ends that.
-func (p placing) judge(serve bool, now time.Time, policy Policy) placing {
+func (p placementMemory) judge(serve bool, now time.Time, policy Policy) placementMemory {
 	if p.newest == nil {
 		return p
 	}
@@ -151,7 +151,7 @@ func (p placing) judge(serve bool, now time.Time, policy Policy) placing {
 		p.heldUntil = now.Add(max(policy.DrainPeriod, time.Second))
 	}
 	if p.rejected.IsZero() || now.After(p.heldUntil) {
-		p.recent = slices.DeleteFunc(slices.Clone(p.recent), func(n naming) bool { return now.After(n.until) })
+		p.recent = slices.DeleteFunc(slices.Clone(p.recent), func(n pastPlacement) bool { return now.After(n.until) })
 	}
 	switch {
 	case p.usable && !p.few(policy):
@@ -170,7 +170,7 @@ func (p placing) judge(serve bool, now time.Time, policy Policy) placing {
 }
 
 // most returns the most nodes that one of the recent placements named.
-func (p placing) most() int {
+func (p placementMemory) most() int {
 	if len(p.recent) == 0 {
 		return 0
 	}
@@ -178,12 +178,12 @@ func (p placing) most() int {
 }
 
 // few reports whether it names too few nodes to be trusted.
-func (p placing) few(policy Policy) bool {
+func (p placementMemory) few(policy Policy) bool {
 	return len(p.newest.Ready)*100 < (100-policy.MaxRemovalPercent)*p.most()
 }
 
 // lacks reports whether no ready Pod is on the node.
-func (p placing) lacks(node inventory.Identity) bool {
+func (p placementMemory) lacks(node inventory.Identity) bool {
 	if p.newest == nil || !node.Known() {
 		return false
 	}
@@ -193,21 +193,21 @@ func (p placing) lacks(node inventory.Identity) bool {
 
 // names reports whether the newest placement has a ready Pod on the node, to which kube-proxy
 // of that node forwards and no other.
-func (p placing) names(node inventory.Identity) bool {
+func (p placementMemory) names(node inventory.Identity) bool {
 	return p.newest != nil && p.newest.Local && node.Known() && !p.lacks(node)
 }
 
 // unplaces reports whether an endpoint is unplaced now. One that an accepted inventory takes away
 // leaves, and one that an inventory and a placement leave out that are both rejected is kept,
 // whichever came first. What an accepted placement took away stays unplaced.
-func (p placing) unplaces(m *member, c *candidate, read assessment) bool {
+func (p placementMemory) unplaces(m *member, c *candidate, read assessment) bool {
 	listed := c != nil && !c.Leaving
 	return p.lacks(m.node) && !m.foreign && (listed || read.cause != "" && (!p.spares || m.standing == unplaced && m.unproved))
 }
 
 // unplace says that no ready Pod is on the node of the member. It leaves from then on, or since
 // before.
-func (m *member) unplace(before *member, p placing, now time.Time) {
+func (m *member) unplace(before *member, p placementMemory, now time.Time) {
 	m.standing, m.leaveAt = unplaced, before.leaveAt
 	if m.leaveAt.IsZero() || m.leaveAt.After(now) {
 		m.leaveAt = now
@@ -218,7 +218,7 @@ func (m *member) unplace(before *member, p placing, now time.Time) {
 }
 
 // place notes whether a ready Pod is on the node of a candidate, and when that became so.
-func (c *candidate) place(m *member, old *candidate, p placing, now time.Time) {
+func (c *candidate) place(m *member, old *candidate, p placementMemory, now time.Time) {
 	c.podless = p.lacks(c.Node)
 	if old != nil {
 		c.placedAt = old.placedAt
@@ -236,7 +236,7 @@ func (r *row) justPlaced(w *world) bool {
 }
 
 // reason is why the newest placement takes nothing away.
-func (p placing) reason() inventory.Reason {
+func (p placementMemory) reason() inventory.Reason {
 	if p.rejected.IsZero() {
 		return inventory.UnknownNode
 	}
@@ -244,7 +244,7 @@ func (p placing) reason() inventory.Reason {
 }
 
 // why says the same with the numbers.
-func (p placing) why(policy Policy) string {
+func (p placementMemory) why(policy Policy) string {
 	n := len(p.newest.Ready)
 	switch {
 	case p.rejected.IsZero():
@@ -261,7 +261,7 @@ func (p placing) why(policy Policy) string {
 
 // tell returns what there is to tell after a decision, and when time alone will change the
 // judgement or that; zero if it will not. serve is that of judge.
-func (p placing) tell(serve bool, now time.Time, policy Policy) (told Placement, next time.Time) {
+func (p placementMemory) tell(serve bool, now time.Time, policy Policy) (told Placement, next time.Time) {
 	if p.newest == nil {
 		return Placement{}, time.Time{}
 	}

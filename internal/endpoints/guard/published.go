@@ -21,17 +21,17 @@ const (
 	ReadyWorks
 )
 
-// Working is what works in a pool, or in several. Families are apart, as their
+// WorkByFamily is what works in a pool, or in several. Families are apart, as their
 // clients are: an IPv4 endpoint is of no use to a client of the IPv6 slices.
-type Working struct{ IPv4, IPv6 Work }
+type WorkByFamily struct{ IPv4, IPv6 Work }
 
 // And returns what works in both together.
-func (w Working) And(other Working) Working {
-	return Working{IPv4: max(w.IPv4, other.IPv4), IPv6: max(w.IPv6, other.IPv6)}
+func (w WorkByFamily) And(other WorkByFamily) WorkByFamily {
+	return WorkByFamily{IPv4: max(w.IPv4, other.IPv4), IPv6: max(w.IPv6, other.IPv6)}
 }
 
 // of returns what works of one family.
-func (w Working) of(f family) Work {
+func (w WorkByFamily) of(f family) Work {
 	if f == ipv4 {
 		return w.IPv4
 	}
@@ -39,8 +39,8 @@ func (w Working) of(f family) Work {
 }
 
 // Working returns what works in the pool. A pool that fails open has nothing.
-func (v *Verdict) Working() Working {
-	return Working{IPv4: v.parts[ipv4].works, IPv6: v.parts[ipv6].works}
+func (v *Verdict) Working() WorkByFamily {
+	return WorkByFamily{IPv4: v.parts[ipv4].works, IPv6: v.parts[ipv6].works}
 }
 
 // Published returns what one target publishes of the pool, sorted by address.
@@ -61,7 +61,7 @@ func (v *Verdict) Working() Working {
 //
 // With no others, and with the members that the pool started from as own, these are
 // Members.
-func (v *Verdict) Published(others Working, own []inventory.Member) []inventory.Member {
+func (v *Verdict) Published(others WorkByFamily, own []inventory.Member) []inventory.Member {
 	if v.parts[ipv4].details == nil && v.parts[ipv6].details == nil {
 		return v.Members
 	}

@@ -11,7 +11,7 @@ import (
 // beside compares what a target with other pools publishes with what it should be.
 func (l *lab) beside(works guard.Work, own []inventory.Member, want string) {
 	l.Helper()
-	if got := statesOf(l.verdict.Published(guard.Working{IPv4: works}, own)); got != want {
+	if got := statesOf(l.verdict.Published(guard.WorkByFamily{IPv4: works}, own)); got != want {
 		l.Fatalf("got %q beside %d, want %q; alone it is %q", got, works, want, l.states())
 	}
 }
@@ -34,7 +34,7 @@ func TestFailingEndpointsAreDownWhileAnotherPoolWorks(t *testing.T) {
 	l.beside(guard.ReadyWorks, nil, "a=down b=down")
 
 	// The IPv4 endpoints of the other pool are of no use to IPv6 clients.
-	if got := statesOf(l.verdict.Published(guard.Working{IPv6: guard.ReadyWorks}, nil)); got != "a=ready b=ready" {
+	if got := statesOf(l.verdict.Published(guard.WorkByFamily{IPv6: guard.ReadyWorks}, nil)); got != "a=ready b=ready" {
 		t.Errorf("got %q beside working IPv6 endpoints", got)
 	}
 
@@ -83,7 +83,7 @@ func TestWorkingSaysWhatWorks(t *testing.T) {
 	l := restarted(t, "a=ready b=ready")
 	works := func(want guard.Work) {
 		t.Helper()
-		if got := l.verdict.Working(); got != (guard.Working{IPv4: want}) {
+		if got := l.verdict.Working(); got != (guard.WorkByFamily{IPv4: want}) {
 			t.Errorf("got %+v in %s, want %d", got, l.states(), want)
 		}
 	}

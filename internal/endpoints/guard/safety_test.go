@@ -32,7 +32,7 @@ func (m *machine) decide(t *rapid.T, read *guard.Inventory) {
 	}
 	in := guard.Input{Now: m.now, Read: read, Health: m.health, Memory: m.verdict.Memory}
 	m.verdict = decideLawfully(t, in, m.policy)
-	if got, want := statesOf(m.verdict.Published(guard.Working{}, m.recovered)), statesOf(m.verdict.Members); got != want {
+	if got, want := statesOf(m.verdict.Published(guard.WorkByFamily{}, m.recovered)), statesOf(m.verdict.Members); got != want {
 		t.Fatalf("one target of one pool gets %q, want %q", got, want)
 	}
 	m.joinedUnproved = joinedUnproved(in, m.verdict)

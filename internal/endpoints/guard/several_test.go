@@ -58,8 +58,8 @@ func (s *several) actions() map[string]func(*rapid.T) {
 }
 
 // others returns what works in the other pools of the target.
-func (target *severalTarget) others(pool *machine) guard.Working {
-	var works guard.Working
+func (target *severalTarget) others(pool *machine) guard.WorkByFamily {
+	var works guard.WorkByFamily
 	for _, p := range target.pools {
 		if p != pool {
 			works = works.And(p.verdict.Working())

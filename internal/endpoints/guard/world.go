@@ -15,7 +15,7 @@ const longSilence = 5 * time.Minute
 type world struct {
 	policy  Policy
 	now     time.Time
-	placing placing
+	placing placementMemory
 	// confirmed: some present address passes, so that prober and inventory both
 	// see something real.
 	confirmed bool
@@ -31,7 +31,7 @@ type world struct {
 	silence     string
 	silenceOver time.Time
 	// answered says what other replicas reach of the silent ones.
-	answered answered
+	answered answers
 	// mayDemote: failures may take members away. After a restart none counts
 	// before a probe has passed (contract 28).
 	mayDemote bool

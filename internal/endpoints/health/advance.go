@@ -63,7 +63,7 @@ func fold(streak inventory.Streak, result inventory.Result) inventory.Streak {
 
 // answered returns which failures without a connection are answered after one more answer of
 // another replica.
-func answered(streak inventory.Streak, answer inventory.Result) inventory.Unconnected {
+func answered(streak inventory.Streak, answer inventory.Result) inventory.ConnectFailures {
 	u := streak.Unconnected
 	switch {
 	case streak.SilentSince.IsZero(), answer.At.Before(streak.SilentSince), answer.Failures <= u.Elsewhere, answer.Failures > u.Failures:

@@ -168,7 +168,7 @@ type Holder struct {
 	hub     *Connections
 	// The rest is under the lock of its Connections.
 	wanted []netip.Addr
-	recent recent
+	recent recentAlarms
 	batch  *batch
 	stats  HolderStats
 }

@@ -92,7 +92,7 @@ func TestContract239OnlyAConnectThatIsNotAnsweredIsAskedAbout(t *testing.T) {
 
 // Ten thousand streaks take 5 MB more at most (contract 242).
 func TestContract242AStreakIsBounded(t *testing.T) {
-	if got := unsafe.Sizeof(inventory.Unconnected{}); got > 80 {
+	if got := unsafe.Sizeof(inventory.ConnectFailures{}); got > 80 {
 		t.Errorf("what is remembered of answers takes %d bytes for each endpoint, want at most 80", got)
 	}
 }

@@ -226,11 +226,11 @@ func (h *Holder) decide(b *batch) {
 	}
 }
 
-// recent are the alarms of the last interval, oldest first.
-type recent []Alarm
+// recentAlarms are the alarms of the last interval, oldest first.
+type recentAlarms []Alarm
 
 // add notes alarms and forgets those before a time.
-func (r *recent) add(alarms []Alarm, since time.Time) {
+func (r *recentAlarms) add(alarms []Alarm, since time.Time) {
 	for len(*r) > 0 && (*r)[0].At.Before(since) {
 		*r = (*r)[1:]
 	}
@@ -239,7 +239,7 @@ func (r *recent) add(alarms []Alarm, since time.Time) {
 
 // addresses returns of how many addresses they are, and how many of those are no
 // longer wanted: an endpoint that was taken down since was held in that interval.
-func (r recent) addresses(wanted []netip.Addr) (lost, left int) {
+func (r recentAlarms) addresses(wanted []netip.Addr) (lost, left int) {
 	distinct := make(map[netip.Addr]bool, len(r))
 	for _, a := range r {
 		if !distinct[a.Address] {

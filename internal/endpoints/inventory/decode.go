@@ -49,7 +49,7 @@ func decodeDocument(data []byte) ([]Node, error) {
 	if top.value != json.Delim('[') {
 		return nil, w.malformed(top.at, "the document is %s, must be an array of records; an inventory of no nodes is []", top.kind())
 	}
-	nodes, known := []Node{}, identities{ids: map[string]int{}, names: map[string]named{}}
+	nodes, known := []Node{}, identities{ids: map[string]int{}, names: map[string]recordNumbers{}}
 	for w.json.More() {
 		r := recordReader{walker: w, number: len(nodes) + 1, listed: map[netip.Addr]struct{}{}}
 		if err := r.read(); err != nil {
@@ -81,7 +81,7 @@ func checkDocument(data []byte) error {
 	if len(bytes.TrimLeft(data, " \t\r\n")) == 0 {
 		return errors.New("the document is empty; an inventory of no nodes is []")
 	}
-	err := json.Unmarshal(data, new(unread))
+	err := json.Unmarshal(data, new(anyJSON))
 	syntax := new(json.SyntaxError)
 	switch {
 	case !errors.As(err, &syntax):
@@ -101,23 +101,23 @@ func checkDocument(data []byte) error {
 // mark, a list or a key alone in its line.
 var yaml = regexp.MustCompile(`^\s*(#|%YAML|---|-\s|[A-Za-z_][\w-]*:[ \t]*\r?\n|\[\s*\{\s*[A-Za-z_][\w-]*:\s)`)
 
-// unread is any JSON document, of which nothing is kept: encoding/json looks at
+// anyJSON is any JSON document, of which nothing is kept: encoding/json looks at
 // the syntax of all of it first, and needs no memory for that.
-type unread struct{}
+type anyJSON struct{}
 
 // UnmarshalJSON does nothing.
-func (*unread) UnmarshalJSON([]byte) error { return nil }
+func (*anyJSON) UnmarshalJSON([]byte) error { return nil }
 
 // identities finds a node's second record, as Identity.Same does, without comparing
 // every pair. It holds the numbers of records by their ids, and by their names.
 type identities struct {
 	ids   map[string]int
-	names map[string]named
+	names map[string]recordNumbers
 }
 
-// named are the numbers of the last record with a name, and of the one with that name and
+// recordNumbers are the numbers of the last record with a name, and of the one with that name and
 // no id; 0 for none.
-type named struct{ last, noID int }
+type recordNumbers struct{ last, noID int }
 
 // add adds the record's node, or says which record means the same node.
 func (k identities) add(r *recordReader) error {

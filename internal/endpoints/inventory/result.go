@@ -62,7 +62,7 @@ type Streak struct {
 	// where none was.
 	SilentAt time.Time
 	// Unconnected are the failures of this row without a connection.
-	Unconnected Unconnected
+	Unconnected ConnectFailures
 	// Last is the newest result that counts; never a LocalError, nor an Elsewhere.
 	Last Result
 	// Trouble is the message of the newest LocalError that came after Last, or
@@ -71,8 +71,8 @@ type Streak struct {
 	TroubleSince time.Time
 }
 
-// Unconnected counts the failures in a row for which no connection was answered.
-type Unconnected struct {
+// ConnectFailures counts the failures in a row for which no connection was answered.
+type ConnectFailures struct {
 	// Failures is how many there were, and Elsewhere how many of them, the first ones, another
 	// replica answered with a connection.
 	Failures, Elsewhere int

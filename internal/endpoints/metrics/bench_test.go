@@ -23,7 +23,7 @@ func BenchmarkScrape10000Nodes(b *testing.B) {
 	c.fills("shop/web", use(g, assign.Active))
 	c.planned(documents.Set{})
 	c.ofGroup(g)(pool.Outcome{
-		Verdict: &guard.Verdict{Members: members(10_000, 0)}, Source: pool.Sourced{Decisions: make([]inventory.Decision, 10_000)},
+		Verdict: &guard.Verdict{Members: members(10_000, 0)}, Source: pool.SourceStatus{Decisions: make([]inventory.Decision, 10_000)},
 	}, explain.Pool{})
 	b.ReportAllocs()
 	for b.Loop() {

@@ -171,7 +171,7 @@ func leaving(t *assign.Assignment) []string {
 // failsOpen reports whether a target publishes endpoints as ready although none passes:
 // one of its pools fails open, and nothing of that address family works in the others.
 func failsOpen(t *assign.Assignment, outcomes map[assign.Group]*pool.Outcome) bool {
-	var works guard.Working
+	var works guard.WorkByFamily
 	var open struct{ v4, v6 bool }
 	for _, u := range t.Uses {
 		o := outcomes[u.Group]

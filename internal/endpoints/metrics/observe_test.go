@@ -155,8 +155,8 @@ func TestContract73PoolsAndTargetsHaveMetrics(t *testing.T) {
 		c.ofGroup(first)(pool.Outcome{
 			Verdict:  &guard.Verdict{Mode: guard.Hold, Members: members(3, 1), Unchecked: 1, Elsewhere: 2, Removal: guard.Removal{Endpoints: 2, Inventories: 4}},
 			Overruns: 5, Refused: 2, Held: pool.HoldCounts{HolderStats: health.HolderStats{Wanted: 4, Held: 3, Alarms: [4]uint64{0, 1, 0, 2}, Ignored: 1}, Confirmed: 2},
-			Source: pool.Sourced{Decisions: []inventory.Decision{{Reason: inventory.OutsideSubnet}, {}}},
-			Placed: pool.Placed{Newest: &inventory.Placement{Ready: []string{"a", "b"}}, LastSuccess: time.Now(), LastErr: errOutage},
+			Source: pool.SourceStatus{Decisions: []inventory.Decision{{Reason: inventory.OutsideSubnet}, {}}},
+			Placed: pool.PlacementStatus{Newest: &inventory.Placement{Ready: []string{"a", "b"}}, LastSuccess: time.Now(), LastErr: errOutage},
 		}, explain.Pool{Moves: [4]uint64{1, 2, 0, 3}, Accepted: 7})
 		c.ofGroup(second)(pool.Outcome{Verdict: &guard.Verdict{Members: members(2, 0)}, Trouble: &pool.Trouble{}}, explain.Pool{})
 		c.metrics.Read("blue", pool.Attempt{At: time.Now(), Nodes: make([]inventory.Node, 5)})

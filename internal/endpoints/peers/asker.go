@@ -48,7 +48,7 @@ type Asker struct {
 	desks map[*Desk]bool
 	// asked are the endpoints that some desk asks about; number is that of the last question,
 	// and note what was left for the standbys.
-	asked  map[netip.AddrPort]*asked
+	asked  map[netip.AddrPort]*subject
 	number int64
 	note   string
 	// lines are what the replicas answer this process, by their names, as of looked, which is
@@ -58,8 +58,8 @@ type Asker struct {
 	rivals rivals
 }
 
-// asked is an endpoint that is asked about.
-type asked struct {
+// subject is an endpoint that is asked about.
+type subject struct {
 	target
 	// first is the number of the first question, reached of the last one that a replica
 	// answered with a connection, and desks how many ask.
@@ -68,12 +68,12 @@ type asked struct {
 }
 
 // open is 1 where no replica has answered the newest question with a connection, else less.
-func (of *asked) open() int64 { return min(1, of.Number-of.reached) }
+func (of *subject) open() int64 { return min(1, of.Number-of.reached) }
 
 // New returns an Asker. Run makes it hear.
 func New(opts Options) *Asker {
 	return &Asker{
-		opts: opts, wake: make(chan struct{}, 1), looks: make(chan chan struct{}), desks: make(map[*Desk]bool), asked: make(map[netip.AddrPort]*asked),
+		opts: opts, wake: make(chan struct{}, 1), looks: make(chan chan struct{}), desks: make(map[*Desk]bool), asked: make(map[netip.AddrPort]*subject),
 		rivals: rivals{since: make(map[string]time.Time)},
 	}
 }
@@ -108,7 +108,7 @@ func (a *Asker) ask(d *Desk, ask guard.Ask) bool {
 	a.number++
 	of := a.asked[endpoint]
 	if of == nil {
-		of = &asked{target: target{Endpoint: endpoint}, first: a.number}
+		of = &subject{target: target{Endpoint: endpoint}, first: a.number}
 		a.asked[endpoint] = of
 	}
 	if !known {
@@ -135,7 +135,7 @@ func (a *Asker) withdraw(d *Desk, address netip.Addr) {
 // write leaves the question for the standbys, and what is compared. Where there are too many
 // endpoints, it names those without an answer, and those that are asked about for longest.
 func (a *Asker) write(now bool) {
-	all := slices.SortedFunc(maps.Values(a.asked), func(a, b *asked) int {
+	all := slices.SortedFunc(maps.Values(a.asked), func(a, b *subject) int {
 		return cmp.Or(cmp.Compare(b.open(), a.open()), cmp.Compare(a.first, b.first))
 	})
 	q := question{Version: protocol}
@@ -197,7 +197,7 @@ func (a *Asker) answer(is answer, hand func(d *Desk, is answer, replica string),
 // Run hears what the replicas answer while something is asked, and gives the Lease away where
 // another replica is to lead, until ctx ends.
 func (a *Asker) Run(ctx context.Context) {
-	h := hearing{}
+	h := lineWatch{}
 	defer h.over.Wait()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -224,8 +224,8 @@ func (a *Asker) Run(ctx context.Context) {
 	}
 }
 
-// hearing is a watch of the lines that lasts while it is of use.
-type hearing struct {
+// lineWatch is a watch of the lines that lasts while it is of use.
+type lineWatch struct {
 	over sync.WaitGroup
 	// end ends it, nil where none runs; last is when it was of use.
 	end  context.CancelFunc
@@ -233,7 +233,7 @@ type hearing struct {
 }
 
 // begin begins it unless it runs.
-func (h *hearing) begin(ctx context.Context, hear func(context.Context)) {
+func (h *lineWatch) begin(ctx context.Context, hear func(context.Context)) {
 	if h.last = time.Now(); h.end == nil {
 		ctx, end := context.WithCancel(ctx)
 		h.end = end

@@ -36,12 +36,12 @@ type inquiry struct {
 	failure time.Time
 	// waiting are the questions that have no answer, oldest first, and missed is the number of
 	// the last one that a replica tried in vain.
-	waiting []asking
+	waiting []openQuestion
 	missed  int64
 }
 
-// asking is a question without an answer.
-type asking struct {
+// openQuestion is a question without an answer.
+type openQuestion struct {
 	guard.Ask
 	number int64
 }
@@ -52,7 +52,7 @@ const mostWaiting = 4
 // add adds a question.
 func (i *inquiry) add(ask guard.Ask, number int64) {
 	i.failure = ask.At
-	i.waiting = append(i.waiting, asking{ask, number})
+	i.waiting = append(i.waiting, openQuestion{ask, number})
 	i.waiting = i.waiting[max(0, len(i.waiting)-mostWaiting):]
 }
 

@@ -25,7 +25,7 @@ const refusedMax = 10 * time.Second
 // space is a namespace of the remote cluster in which Services are followed.
 type space struct {
 	name    string
-	watches []*watched
+	watches []*objectWatch
 	ended   chan struct{} // closed when nothing is followed in it any more
 	runs    bool          // Run's
 
@@ -33,8 +33,8 @@ type space struct {
 	followers map[*Follower]bool
 }
 
-// watched is one watch, and what is kept of the objects that it tells of, by their names.
-type watched struct {
+// objectWatch is one watch, and what is kept of the objects that it tells of, by their names.
+type objectWatch struct {
 	kube.Reflector
 
 	parts map[string]part
@@ -46,7 +46,7 @@ type watched struct {
 
 func newSpace(r *Reader, name string) *space {
 	s := &space{name: name, ended: make(chan struct{}), followers: make(map[*Follower]bool)}
-	s.watches = []*watched{
+	s.watches = []*objectWatch{
 		watch(r, s, kube.EndpointSlices(name), &discoveryv1.EndpointSlice{}, ofSlice),
 		watch(r, s, kube.Services(name), &corev1.Service{}, ofService),
 	}
@@ -54,8 +54,8 @@ func newSpace(r *Reader, name string) *space {
 }
 
 // watch makes a watch of objects, of each of which read says what is kept.
-func watch[O runtime.Object](r *Reader, s *space, resource kube.Resource, object O, read func(O) part) *watched {
-	w := &watched{parts: make(map[string]part), most: r.most}
+func watch[O runtime.Object](r *Reader, s *space, resource kube.Resource, object O, read func(O) part) *objectWatch {
+	w := &objectWatch{parts: make(map[string]part), most: r.most}
 	w.Reflector = kube.Reflector{
 		Client: r.client, Resource: resource, Object: object,
 		What: fmt.Sprintf("%s in namespace %s of the remote cluster", resource.Name, s.name),
@@ -92,7 +92,7 @@ func (s *space) run(ctx context.Context) {
 }
 
 // bounded leaves out of one list what there is no room for.
-func (w *watched) bounded() func(part) part {
+func (w *objectWatch) bounded() func(part) part {
 	size := 0
 	return func(p part) part {
 		if size += p.size(); size > w.most {
@@ -104,7 +104,7 @@ func (w *watched) bounded() func(part) part {
 
 // take takes over what the watch tells of one object; a part without a name is one that is
 // gone.
-func (s *space) take(w *watched, name string, is part) {
+func (s *space) take(w *objectWatch, name string, is part) {
 	was := w.parts[name]
 	w.size += is.size() - was.size()
 	if w.parts[name] = is; is.name == "" {
@@ -121,7 +121,7 @@ func (s *space) take(w *watched, name string, is part) {
 }
 
 // takeAll takes over a complete list, or nothing of one that is too much.
-func (s *space) takeAll(w *watched, all []part) {
+func (s *space) takeAll(w *objectWatch, all []part) {
 	clear(w.parts)
 	w.size, w.listed = 0, true
 	w.over = slices.ContainsFunc(all, func(is part) bool { return is.name == "" })

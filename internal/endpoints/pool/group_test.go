@@ -223,7 +223,7 @@ func TestContract52ANewCheckTakesOverWhenEverythingWasCheckedAndSomethingWorks(t
 			}
 			next.mute[address(3)] = true
 		})
-		s.start(next, old.newest().Published(guard.Working{}, nil)...)
+		s.start(next, old.newest().Published(guard.WorkByFamily{}, nil)...)
 		for range 20 {
 			during(500 * time.Millisecond)
 			next.want("1=ready 2=ready 3=ready")

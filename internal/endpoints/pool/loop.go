@@ -56,7 +56,7 @@ func (l *loop) start(members []inventory.Member) {
 	l.verdict = &verdict
 	l.publisher = publisher{grace: l.opts.grace(), published: l.verdict}
 	l.opts.Publish(l.verdict)
-	l.tell(Outcome{Recovered: &Recovered{Members: len(members), Ineligible: len(l.ineligible)}})
+	l.tell(Outcome{Recovered: &Recovery{Members: len(members), Ineligible: len(l.ineligible)}})
 }
 
 // ineligible returns the members that are not eligible today.

@@ -21,12 +21,12 @@ type Outcome struct {
 	Passed, Beat bool
 	Verdict      *guard.Verdict
 	Health       inventory.Health
-	Source       Sourced
-	Placed       Placed
+	Source       SourceStatus
+	Placed       PlacementStatus
 	// Read is the attempt to read that came since the last outcome, if one did.
 	Read *Attempt
 	// Recovered says what the pool starts from; only in the first outcome.
-	Recovered *Recovered
+	Recovered *Recovery
 	// Overruns counts the rounds of checks that could not finish within the
 	// interval (contract 12).
 	Overruns uint64
@@ -39,8 +39,8 @@ type Outcome struct {
 	Held HoldCounts
 }
 
-// Sourced is how reading goes.
-type Sourced struct {
+// SourceStatus is how reading goes.
+type SourceStatus struct {
 	LastAttempt, LastSuccess time.Time
 	// Next is when the source is read again by schedule; a source that signals
 	// changes may be read before.
@@ -53,8 +53,8 @@ type Sourced struct {
 	Decisions []inventory.Decision
 }
 
-// Placed is how following the remote Service goes; the zero value follows none.
-type Placed struct {
+// PlacementStatus is how following the remote Service goes; the zero value follows none.
+type PlacementStatus struct {
 	// Newest is the newest complete placement, nil before the first.
 	Newest *inventory.Placement
 	// EveryNode says that it has no effect: the Service forwards from every node.
@@ -64,8 +64,8 @@ type Placed struct {
 	LastErr     error
 }
 
-// Recovered is what a pool starts from.
-type Recovered struct {
+// Recovery is what a pool starts from.
+type Recovery struct {
 	// Members were published; Ineligible of them are not eligible any more.
 	Members, Ineligible int
 }

@@ -24,15 +24,15 @@ func (w closedWay) Snapshot() (*rest.Config, func() bool, error) {
 
 func (w closedWay) Describe(err error) error { return err }
 
-// asked counts what a preflight asked for.
-type asked struct{ source, api, probes int }
+// askCounts counts what a preflight asked for.
+type askCounts struct{ source, api, probes int }
 
 // only looks at some areas of a world of one node, whose API server cannot be
 // asked.
-func only(t *testing.T, nodes []inventory.Node, err error, areas ...string) (preflight.Report, asked) {
+func only(t *testing.T, nodes []inventory.Node, err error, areas ...string) (preflight.Report, askCounts) {
 	t.Helper()
 	c := loaded(t)
-	var got asked
+	var got askCounts
 	o := world(t, c, func(context.Context) ([]inventory.Node, error) {
 		got.source++
 		return nodes, err
@@ -55,23 +55,23 @@ func TestOnlyTheAreasAskedForAreLookedAtAndCounted(t *testing.T) {
 		err    error
 		areas  []string
 		checks []string
-		asked  asked
+		asked  askCounts
 	}{
-		"a configuration asks for nothing": {node, nil, []string{"configuration"}, []string{"ok configuration-valid"}, asked{}},
-		"a source without its nodes":       {node, nil, []string{"source"}, []string{"ok source-read"}, asked{source: 1}},
-		"nodes without their source":       {node, nil, []string{"nodes"}, []string{"ok nodes-usable", "ok nodes-node"}, asked{source: 1}},
-		"probes without source and nodes":  {node, nil, []string{"probes"}, []string{"fail api-reachable", "fail probes-none", "fail probes-address"}, asked{source: 1, api: 1, probes: 1}},
+		"a configuration asks for nothing": {node, nil, []string{"configuration"}, []string{"ok configuration-valid"}, askCounts{}},
+		"a source without its nodes":       {node, nil, []string{"source"}, []string{"ok source-read"}, askCounts{source: 1}},
+		"nodes without their source":       {node, nil, []string{"nodes"}, []string{"ok nodes-usable", "ok nodes-node"}, askCounts{source: 1}},
+		"probes without source and nodes":  {node, nil, []string{"probes"}, []string{"fail api-reachable", "fail probes-none", "fail probes-address"}, askCounts{source: 1, api: 1, probes: 1}},
 		"two areas, in the order of the page": {
 			node, nil, []string{"nodes", "configuration"},
-			[]string{"ok configuration-valid", "ok nodes-usable", "ok nodes-node"}, asked{source: 1},
+			[]string{"ok configuration-valid", "ok nodes-usable", "ok nodes-node"}, askCounts{source: 1},
 		},
-		"no probe without a source": {nil, broken, []string{"probes"}, []string{"fail source-read", "fail api-reachable", "skip probes-address"}, asked{source: 1, api: 1}},
-		"no probe without a node":   {outside, nil, []string{"probes"}, []string{"fail nodes-usable", "fail api-reachable", "skip probes-address"}, asked{source: 1, api: 1}},
+		"no probe without a source": {nil, broken, []string{"probes"}, []string{"fail source-read", "fail api-reachable", "skip probes-address"}, askCounts{source: 1, api: 1}},
+		"no probe without a node":   {outside, nil, []string{"probes"}, []string{"fail nodes-usable", "fail api-reachable", "skip probes-address"}, askCounts{source: 1, api: 1}},
 		"no slices without an API server": {
-			nil, broken, []string{"slices"}, []string{"fail api-reachable", "skip slices-ours"}, asked{api: 1},
+			nil, broken, []string{"slices"}, []string{"fail api-reachable", "skip slices-ours"}, askCounts{api: 1},
 		},
 		"a Service needs its source": {
-			nil, broken, []string{"service"}, []string{"fail source-read", "fail api-reachable", "skip service-valid"}, asked{source: 1, api: 1},
+			nil, broken, []string{"service"}, []string{"fail source-read", "fail api-reachable", "skip service-valid"}, askCounts{source: 1, api: 1},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,7 @@ type pool struct {
 	nodes  []inventory.Node
 	checks []Check
 	// placed is where the Pods of the remote Services are that its groups follow.
-	placed map[inventory.RemoteService]Placed
+	placed map[inventory.RemoteService]PlacementAnswer
 	// skipped says that it was not looked at.
 	skipped bool
 }

@@ -12,8 +12,8 @@ import (
 
 var errNoWay = errors.New("the pool has no kubeconfig of the remote cluster; give it one, or remove REMOTE_SERVICE")
 
-// Placed is where the Pods of a remote Service are, or why that is not known.
-type Placed struct {
+// PlacementAnswer is where the Pods of a remote Service are, or why that is not known.
+type PlacementAnswer struct {
 	*inventory.Placement
 
 	Err error
@@ -31,11 +31,11 @@ func (l *look) follow(ctx context.Context) (checks []Check) {
 	defer cancel()
 	each(len(l.pools), l.pools, func(_ int, p *pool) {
 		var remotes []inventory.RemoteService
-		p.placed = make(map[inventory.RemoteService]Placed)
+		p.placed = make(map[inventory.RemoteService]PlacementAnswer)
 		for _, g := range l.plan.Groups() {
 			if g.Pool == p.document.Name && g.Remote != (inventory.RemoteService{}) && p.origin.Read != nil {
 				remotes = append(remotes, g.Remote)
-				p.placed[g.Remote] = Placed{Err: errNoWay}
+				p.placed[g.Remote] = PlacementAnswer{Err: errNoWay}
 			}
 		}
 		if len(remotes) > 0 && p.origin.Follow != nil {
@@ -55,7 +55,7 @@ func (l *look) follow(ctx context.Context) (checks []Check) {
 }
 
 // judgePlaced judges what a use follows.
-func judgePlaced(u assign.Use, is Placed, nodes []inventory.Node) (checks []Check) {
+func judgePlaced(u assign.Use, is PlacementAnswer, nodes []inventory.Node) (checks []Check) {
 	subject := "remote Service " + u.Remote.String()
 	switch {
 	case is.Err != nil:

@@ -14,10 +14,10 @@ import (
 
 func TestContract231CheckLooksAtEachRemoteServiceThatIsFollowed(t *testing.T) {
 	t.Parallel()
-	local := func(change func(*inventory.Placement)) preflight.Placed {
+	local := func(change func(*inventory.Placement)) preflight.PlacementAnswer {
 		p := &inventory.Placement{Ready: []string{"node-1"}, Found: true, Local: true, NodePorts: []uint16{8080}}
 		change(p)
-		return preflight.Placed{Placement: p, Owner: func(port uint16) string {
+		return preflight.PlacementAnswer{Placement: p, Owner: func(port uint16) string {
 			if port == 8080 {
 				return "other"
 			}
@@ -26,12 +26,12 @@ func TestContract231CheckLooksAtEachRemoteServiceThatIsFollowed(t *testing.T) {
 	}
 	const checked, skipped = "ok probes-address", "skip probes-address"
 	for name, test := range map[string]struct {
-		is     preflight.Placed
+		is     preflight.PlacementAnswer
 		checks []string
 		says   string
 	}{
 		"as it should be": {local(func(*inventory.Placement) {}), []string{"ok nodes-remote-service", checked, skipped}, "has ready Pods on 1 node"},
-		"no right": {preflight.Placed{Err: errors.New("it is forbidden; grant the user of SECURED_KUBECONFIG list and watch")},
+		"no right": {preflight.PlacementAnswer{Err: errors.New("it is forbidden; grant the user of SECURED_KUBECONFIG list and watch")},
 			[]string{"fail nodes-remote-service", skipped, skipped, skipped}, "it is forbidden"},
 		"it is not there": {local(func(p *inventory.Placement) { *p = inventory.Placement{} }),
 			[]string{"fail nodes-remote-service", skipped, skipped, skipped}, "the Service does not exist"},
@@ -54,7 +54,7 @@ func TestContract231CheckLooksAtEachRemoteServiceThatIsFollowed(t *testing.T) {
 			}
 		})
 	}
-	want(t, followed(t, preflight.Placed{}), "fail nodes-remote-service", skipped, skipped, skipped) // without a way
+	want(t, followed(t, preflight.PlacementAnswer{}), "fail nodes-remote-service", skipped, skipped, skipped) // without a way
 	is := local(func(p *inventory.Placement) { p.NodePorts = []uint16{30081} })
 	is.Owner = func(uint16) string { return "" }
 	if got := followed(t, is)[0]; got.Result != preflight.Warn || !strings.Contains(got.Message, "port 8080 is not one of its nodePorts") {
@@ -63,7 +63,7 @@ func TestContract231CheckLooksAtEachRemoteServiceThatIsFollowed(t *testing.T) {
 }
 
 // followed are the checks of a remote Service and of its probes, of two nodes.
-func followed(t *testing.T, is preflight.Placed) []preflight.Check {
+func followed(t *testing.T, is preflight.PlacementAnswer) []preflight.Check {
 	t.Helper()
 	listed, _ := on("10.0.0.11", "10.0.0.12")
 	o := world(t, loaded(t, "STORE_KIND=memory", "SOURCE_KIND=kubernetes", "STATIC_NODES=", "SECURED_KUBECONFIG=/remote", "REMOTE_SERVICE=shop/web"),
@@ -74,11 +74,11 @@ func followed(t *testing.T, is preflight.Placed) []preflight.Check {
 		if is.Owner == nil && is.Err == nil {
 			return origin, err
 		}
-		origin.Follow = func(_ context.Context, remotes []inventory.RemoteService) map[inventory.RemoteService]preflight.Placed {
+		origin.Follow = func(_ context.Context, remotes []inventory.RemoteService) map[inventory.RemoteService]preflight.PlacementAnswer {
 			if fmt.Sprint(remotes) != "[shop/web]" {
 				t.Errorf("asked for %v", remotes)
 			}
-			return map[inventory.RemoteService]preflight.Placed{remotes[0]: is}
+			return map[inventory.RemoteService]preflight.PlacementAnswer{remotes[0]: is}
 		}
 		return origin, err
 	}

@@ -33,7 +33,7 @@ func (l *look) askReplicas(ctx context.Context) Check {
 }
 
 // judgeReplicas says how many replicas look. All on one node see the same.
-func judgeReplicas(subject string, seen lease.Seen, now time.Time) Check {
+func judgeReplicas(subject string, seen lease.Replicas, now time.Time) Check {
 	if seen.Holder == "" || now.Sub(seen.Renewed) > time.Minute { // by two clocks
 		return APIReplicas.skip(subject, "no replica leads now, so no replica looks")
 	}

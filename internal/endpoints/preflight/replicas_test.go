@@ -35,7 +35,7 @@ func TestContract231CheckSaysHowManyReplicasLookAndWhere(t *testing.T) {
 		"another leader's":     {node: "a", lines: []string{line("w_1", "y", "b"), line("x_1", "x", "a"), "what?"}, result: "ok", says: "1: x_1 leads"},
 		"gone for two minutes": {node: "a", ago: 2 * time.Minute, lines: []string{line("x_1", "y", "b")}, result: "skip", says: "no replica leads"},
 	} {
-		seen := lease.Seen{Holder: "x_1", Node: c.node, Renewed: now.Add(-c.ago), Lines: map[string]string{}}
+		seen := lease.Replicas{Holder: "x_1", Node: c.node, Renewed: now.Add(-c.ago), Lines: map[string]string{}}
 		for _, text := range c.lines {
 			seen.Lines[text] = text
 		}
@@ -45,7 +45,7 @@ func TestContract231CheckSaysHowManyReplicasLookAndWhere(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", name, got.Message, c.says)
 		}
 	}
-	want(t, []preflight.Check{preflight.JudgeReplicas("replicas", lease.Seen{}, now)}, "skip api-replicas")
+	want(t, []preflight.Check{preflight.JudgeReplicas("replicas", lease.Replicas{}, now)}, "skip api-replicas")
 }
 
 func TestContract231CheckSaysWhyReplicasAreNotKnown(t *testing.T) {

@@ -55,7 +55,7 @@ type Origin struct {
 	// says what their addresses are.
 	Own func() []inventory.Node
 	// Follow reads where the Pods of remote Services are; nil where none can be followed.
-	Follow func(context.Context, []inventory.RemoteService) map[inventory.RemoteService]Placed
+	Follow func(context.Context, []inventory.RemoteService) map[inventory.RemoteService]PlacementAnswer
 	// Remote is the way to the API server of the nodes; nil where none is asked.
 	Remote kube.Way
 	// Secrets must not appear in the report, whatever text repeats them.
@@ -138,7 +138,7 @@ func (l *look) resolve() {
 	in.Stored = func(assign.Key, string) (iter.Seq[netip.Addr], bool) { return nil, false }
 	in.Drains = func(assign.Key, string) bool { return false }
 	in.Bindings = slices.DeleteFunc(in.Bindings, func(b v1alpha1.EndpointBinding) bool { return !l.asked(b.Namespace, b.Name) })
-	in.Broken = slices.DeleteFunc(in.Broken, func(b assign.Broken) bool { return !l.asked(b.Namespace, b.Service) })
+	in.Broken = slices.DeleteFunc(in.Broken, func(b assign.BrokenBinding) bool { return !l.asked(b.Namespace, b.Service) })
 	for _, s := range l.spaces {
 		in.Unread[s.name] = s.servicesErr != nil
 		for _, object := range s.services {

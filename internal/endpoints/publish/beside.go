@@ -12,9 +12,9 @@ import (
 const mirrorer = "endpointslicemirroring-controller.k8s.io"
 
 // toBeside returns what the object publishes beside our slices.
-func toBeside(object *discoveryv1.EndpointSlice, target Target) Beside {
+func toBeside(object *discoveryv1.EndpointSlice, target Target) ForeignSlice {
 	manager := object.Labels[discoveryv1.LabelManagedBy]
-	beside := Beside{Name: object.Name, Manager: bounded(manager), Endpoints: len(object.Endpoints)}
+	beside := ForeignSlice{Name: object.Name, Manager: bounded(manager), Endpoints: len(object.Endpoints)}
 	count := inventory.Counted(beside.Endpoints, "endpoint", "endpoints")
 	beside.Message = fmt.Sprintf("slice %s/%s also publishes %s for Service %s, without health checks; ",
 		target.Namespace, object.Name, count, target.Service) + remedy(beside, target)
@@ -23,7 +23,7 @@ func toBeside(object *discoveryv1.EndpointSlice, target Target) Beside {
 
 // remedy says where the slice comes from and how to remove it. Until our own slices
 // hold what is needed, the other one may be all that serves.
-func remedy(b Beside, target Target) string {
+func remedy(b ForeignSlice, target Target) string {
 	const first = "once the slices of this daemon hold the ready endpoints that are needed, "
 	switch b.Manager {
 	case mirrorer:

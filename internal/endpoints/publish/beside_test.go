@@ -86,6 +86,6 @@ func TestWhatIsBesideIsSorted(t *testing.T) {
 }
 
 // beside returns what the objects publish beside the slices of the target.
-func beside(service publish.Service, objects ...*discoveryv1.EndpointSlice) []publish.Beside {
+func beside(service publish.Service, objects ...*discoveryv1.EndpointSlice) []publish.ForeignSlice {
 	return publish.StateOf(service, objects, target()).Beside
 }

@@ -209,7 +209,7 @@ var ErrUnavailable = errors.New("the API server is not available")
 // Unavailable returns err as one that wraps ErrUnavailable too. Its text stays as
 // it is. RetryAfter is the pause that the server asked for, 0 where it named none.
 func Unavailable(err error, retryAfter time.Duration) error {
-	return marked{&transport.RetryAfterError{Err: err, After: retryAfter}, ErrUnavailable}
+	return markedError{&transport.RetryAfterError{Err: err, After: retryAfter}, ErrUnavailable}
 }
 
 // ErrRefused is what a store's Write wraps when the API server refuses what the write
@@ -218,14 +218,14 @@ func Unavailable(err error, retryAfter time.Duration) error {
 var ErrRefused = errors.New("the API server refuses the write")
 
 // Refused returns err as one that wraps ErrRefused too. Its text stays as it is.
-func Refused(err error) error { return marked{err, ErrRefused} }
+func Refused(err error) error { return markedError{err, ErrRefused} }
 
-// marked is an error that wraps another one, which its text does not name.
-type marked struct{ err, as error }
+// markedError is an error that wraps another one, which its text does not name.
+type markedError struct{ err, as error }
 
-func (m marked) Error() string { return m.err.Error() }
+func (m markedError) Error() string { return m.err.Error() }
 
-func (m marked) Unwrap() []error { return []error{m.as, m.err} }
+func (m markedError) Unwrap() []error { return []error{m.as, m.err} }
 
 // StateOf is what a store answers for the target: its Service, the objects that
 // have a name of the target, and those that publish beside them: none for a Service with a
@@ -248,7 +248,7 @@ func StateOf(service Service, objects []*discoveryv1.EndpointSlice, target Targe
 	}
 	slices.SortFunc(state.Slices, CompareSlices)
 	slices.SortFunc(state.Refused, func(a, b Refusal) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(state.Beside, func(a, b Beside) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(state.Beside, func(a, b ForeignSlice) int { return cmp.Compare(a.Name, b.Name) })
 	return state
 }
 

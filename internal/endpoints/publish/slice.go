@@ -192,9 +192,9 @@ type Refusal struct {
 	Message string
 }
 
-// Beside is a slice of the Service that is not ours and publishes endpoints beside
+// ForeignSlice is a slice of the Service that is not ours and publishes endpoints beside
 // ours: they get traffic too, and are not checked.
-type Beside struct {
+type ForeignSlice struct {
 	Name string
 	// Manager is the value of the slice's managed-by label, empty without one.
 	Manager string
@@ -215,7 +215,7 @@ type State struct {
 	// Beside are the slices of other names that publish endpoints for the same
 	// Service, sorted by name. While the Service has a selector there are none:
 	// then such slices are to be expected, and the selector is what is wrong.
-	Beside []Beside
+	Beside []ForeignSlice
 	// Unread are the names of slices that may be something else by now, sorted: their
 	// last write failed, or they vanished, and they could not be read since: UnreadErr
 	// says why.

@@ -22,7 +22,7 @@ type Status struct {
 	Health    inventory.Health
 	State     publish.State
 	Problem   publish.Problem
-	Source    pool.Sourced
+	Source    pool.SourceStatus
 	Store     StoreStatus
 	// Findings are the last word on every node and address, those that left a short while ago
 	// included, sorted by node and address.

@@ -28,7 +28,7 @@ type choice struct {
 // choose returns what a target publishes of a group. While another pool of the target
 // works, endpoints that fail are down; after a restart an endpoint without a check is as
 // the slices of the target say. Targets of which that is the same share the choice.
-func (g *surveyedGroup) choose(others guard.Working, published []publish.Slice) *choice {
+func (g *surveyedGroup) choose(others guard.WorkByFamily, published []publish.Slice) *choice {
 	decided := g.sum()
 	if known := g.choices[others]; known != nil || g.State == nil {
 		return cmp.Or(known, decided)
@@ -50,7 +50,7 @@ func (g *surveyedGroup) choose(others guard.Working, published []publish.Slice) 
 
 // chosen returns the status of a group as a target publishes it, and whether that is not
 // what the group decided. The status itself is not changed.
-func chosen(s *Status, others guard.Working, before []inventory.Member) (*Status, bool) {
+func chosen(s *Status, others guard.WorkByFamily, before []inventory.Member) (*Status, bool) {
 	v := &s.Verdict
 	members := v.Published(others, before)
 	if slices.Equal(members, v.Members) {
@@ -65,7 +65,7 @@ func chosen(s *Status, others guard.Working, before []inventory.Member) (*Status
 			continue
 		}
 		if state := inventory.StateOf(members, f.Address); state != f.State {
-			*f = differing(*f, state, s.Health.Of(f.Address), others == guard.Working{})
+			*f = differing(*f, state, s.Health.Of(f.Address), others == guard.WorkByFamily{})
 		}
 		open = open || f.Reason == inventory.ReadyFailOpen
 	}

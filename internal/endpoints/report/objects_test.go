@@ -113,7 +113,7 @@ func objectCases() map[string]objectCase {
 		"not read yet":   {func(p *platform) { p.Snapshot.Groups[0].State.Source.LastAttempt = time.Time{} }, bluePool, []string{"file 0 nodes 1 targets, generation 7", blue[1], "SourceReady=Unknown NotRead", blue[3], "early"}},
 		"unread":         {func(p *platform) { p.unread(errors.New("token xyz")) }, bluePool, change(blue, 2, "SourceReady=False ReadFailed")},
 		"unplaced": {func(p *platform) {
-			p.follow(pool.Placed{LastErr: errors.New("forbidden"), LastSuccess: p.Now})
+			p.follow(pool.PlacementStatus{LastErr: errors.New("forbidden"), LastSuccess: p.Now})
 		}, bluePool, change(blue, 2, "SourceReady=False ReadFailed")},
 		"unauthorized": {func(p *platform) { p.unread(inventory.Fault(inventory.ErrUnauthorized, errors.New("no"))) }, bluePool, change(blue, 2, "SourceReady=False Unauthorized")},
 		"incomplete": {func(p *platform) {

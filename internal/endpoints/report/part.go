@@ -102,8 +102,8 @@ func fillOf(fills []controller.Fill, j int, u assign.PoolUse) controller.Fill {
 }
 
 // others returns what works in the other pools of a target.
-func others(parts []part, j int) guard.Working {
-	var works guard.Working
+func others(parts []part, j int) guard.WorkByFamily {
+	var works guard.WorkByFamily
 	for i := range parts {
 		if i != j && parts[i].group != nil {
 			works = works.And(parts[i].group.sum().status.Verdict.Working())

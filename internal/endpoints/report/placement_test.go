@@ -13,7 +13,7 @@ import (
 )
 
 // follow lets the first group follow a remote Service.
-func (p *platform) follow(placed pool.Placed) {
+func (p *platform) follow(placed pool.PlacementStatus) {
 	g := &p.Snapshot.Groups[0]
 	g.Remote = inventory.RemoteService{Namespace: "far", Name: "web"}
 	g.State.Placed = placed
@@ -28,18 +28,18 @@ func TestContract236TheRemoteServiceIsShown(t *testing.T) {
 	three := &inventory.Placement{Ready: []string{"a", "b", "c"}, Found: true}
 	at := time.Now().Add(-time.Hour).UTC()
 	for name, c := range map[string]struct {
-		placed    pool.Placed
+		placed    pool.PlacementStatus
 		settled   bool
 		condition report.Condition
 		line      string
 		reason    explain.NoticeReason
 	}{
-		"well":            {pool.Placed{Newest: three, LastSuccess: at}, true, report.Healthy, "far/web, ready Pods on 3 nodes", ""},
-		"no difference":   {pool.Placed{Newest: three, LastSuccess: at, EveryNode: true}, true, report.Healthy, "ready Pods on 3 nodes; it forwards from every node", ""},
-		"it just began":   {pool.Placed{LastErr: errors.New("no answer yet")}, false, report.Healthy, "ready Pods on 0 nodes", ""},
-		"never read":      {pool.Placed{LastErr: errors.New("no answer yet")}, true, report.Degraded, "ready Pods on 0 nodes", explain.PlacementUnavailable},
-		"not current":     {pool.Placed{Newest: three, LastSuccess: at, LastErr: errors.New("forbidden")}, true, report.Degraded, "ready Pods on 3 nodes", explain.PlacementUnavailable},
-		"at once, so too": {pool.Placed{Newest: three, LastSuccess: at, LastErr: errors.New("forbidden")}, false, report.Degraded, "ready Pods on 3 nodes", explain.PlacementUnavailable},
+		"well":            {pool.PlacementStatus{Newest: three, LastSuccess: at}, true, report.Healthy, "far/web, ready Pods on 3 nodes", ""},
+		"no difference":   {pool.PlacementStatus{Newest: three, LastSuccess: at, EveryNode: true}, true, report.Healthy, "ready Pods on 3 nodes; it forwards from every node", ""},
+		"it just began":   {pool.PlacementStatus{LastErr: errors.New("no answer yet")}, false, report.Healthy, "ready Pods on 0 nodes", ""},
+		"never read":      {pool.PlacementStatus{LastErr: errors.New("no answer yet")}, true, report.Degraded, "ready Pods on 0 nodes", explain.PlacementUnavailable},
+		"not current":     {pool.PlacementStatus{Newest: three, LastSuccess: at, LastErr: errors.New("forbidden")}, true, report.Degraded, "ready Pods on 3 nodes", explain.PlacementUnavailable},
+		"at once, so too": {pool.PlacementStatus{Newest: three, LastSuccess: at, LastErr: errors.New("forbidden")}, false, report.Degraded, "ready Pods on 3 nodes", explain.PlacementUnavailable},
 	} {
 		p := web(t, good(t))
 		p.follow(c.placed)

@@ -84,7 +84,7 @@ func (c *objectConditions) sourceReady(status *v1alpha1.EndpointPoolStatus, p *s
 }
 
 // newest is what the group that heard of the source last heard, nothing where none did.
-func (p *surveyedPool) newest() (newest pool.Sourced) {
+func (p *surveyedPool) newest() (newest pool.SourceStatus) {
 	for _, g := range p.groups {
 		if g.State != nil && g.State.Source.LastAttempt.After(newest.LastAttempt) {
 			newest = g.State.Source

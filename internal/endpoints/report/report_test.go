@@ -98,7 +98,7 @@ func TestOneWordSaysWhetherSomebodyHasToLook(t *testing.T) {
 		"the source fails":        {func(s *report.Status, _ *report.Facts) { s.Source.LastErr = boom }, report.Degraded},
 		"the source finds odd":    {func(_ *report.Status, f *report.Facts) { f.Warnings = []string{"odd"} }, report.Degraded},
 		"another replica reaches": {func(s *report.Status, _ *report.Facts) { s.Findings[0].Reason = inventory.ReadyElsewhere }, report.Degraded},
-		"others publish as well":  {func(s *report.Status, _ *report.Facts) { s.State.Beside = []publish.Beside{{Name: "web-1"}} }, report.Degraded},
+		"others publish as well":  {func(s *report.Status, _ *report.Facts) { s.State.Beside = []publish.ForeignSlice{{Name: "web-1"}} }, report.Degraded},
 		"not written yet":         {func(s *report.Status, _ *report.Facts) { s.Store.Pending = 1 }, report.Degraded},
 		"not written by design":   {func(s *report.Status, f *report.Facts) { s.Store.Pending, f.DryRun = 1, true }, report.Healthy},
 		"cannot be written":       {func(s *report.Status, _ *report.Facts) { s.Store.WriteErr = boom }, report.Failing},

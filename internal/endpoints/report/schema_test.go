@@ -110,7 +110,7 @@ func TestEveryDocumentFitsTheSchema(t *testing.T) {
 			w := newWorld(3).publish()
 			w.nodes[0].Addresses = append(w.nodes[0].Addresses, netip.MustParseAddr("192.168.0.1"))
 			w.state.Refused = []publish.Refusal{{Name: "web-remote-2", Message: "is managed by somebody"}}
-			w.state.Beside = []publish.Beside{{Name: "web-abcde", Message: "is mirrored"}}
+			w.state.Beside = []publish.ForeignSlice{{Name: "web-abcde", Message: "is mirrored"}}
 			status := *w.assess(t)
 			status.Source.Next, status.Source.LastErr, status.Store.LastWrite = time.Now(), errors.New("boom"), time.Now()
 			none := []string{}

@@ -29,7 +29,7 @@ func full(t *testing.T, spelled naming.Spelling) (report.Facts, *report.Document
 	status := *w.assess(t)
 	status.Verdict.Message, status.Problem = says, publish.Problem{Kind: publish.PortMismatch, Message: says}
 	status.Source.LastErr, status.Store.LoadErr, status.Store.WriteErr = errors.New(says), errors.New(says), errors.New(says)
-	status.State.Refused, status.State.Beside = []publish.Refusal{{Name: "a", Message: says}}, []publish.Beside{{Name: "b", Message: says}}
+	status.State.Refused, status.State.Beside = []publish.Refusal{{Name: "a", Message: says}}, []publish.ForeignSlice{{Name: "b", Message: says}}
 	status.Cycles = []explain.Cycle{{Error: says}}
 	health := map[netip.Addr]inventory.Streak{}
 	for addr, streak := range status.Health.All() {

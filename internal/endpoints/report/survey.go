@@ -59,7 +59,7 @@ type surveyedGroup struct {
 	// decided is what it decided, summed up when that is needed first; it is shared. choices are
 	// what targets publish of it, by what works in their other pools.
 	decided *choice
-	choices map[guard.Working]*choice
+	choices map[guard.WorkByFamily]*choice
 }
 
 func (m Process) survey() *survey {
@@ -108,7 +108,7 @@ func (g *surveyedGroup) sum() *choice {
 	if o.Decided {
 		status.At = o.At
 	}
-	g.decided, g.choices = g.choiceOf(status), make(map[guard.Working]*choice)
+	g.decided, g.choices = g.choiceOf(status), make(map[guard.WorkByFamily]*choice)
 	return g.decided
 }
 

@@ -53,7 +53,7 @@ func choose(offers []offer, which int) *decision {
 	if o.verdict == nil {
 		return nil
 	}
-	var others guard.Working
+	var others guard.WorkByFamily
 	for i := range offers {
 		if i != which {
 			others = others.And(offers[i].working())
@@ -112,15 +112,15 @@ func (o *offer) has(addr netip.Addr) bool {
 
 // working returns what works in the pool and is stored in its slices. Without a verdict it
 // is as the slices say.
-func (o *offer) working() guard.Working {
+func (o *offer) working() guard.WorkByFamily {
 	if o.phase == Emptied {
-		return guard.Working{}
+		return guard.WorkByFamily{}
 	}
-	decided := guard.Working{IPv4: guard.ReadyWorks, IPv6: guard.ReadyWorks}
+	decided := guard.WorkByFamily{IPv4: guard.ReadyWorks, IPv6: guard.ReadyWorks}
 	if o.verdict != nil {
 		decided = o.verdict.Working()
 	}
-	var works guard.Working
+	var works guard.WorkByFamily
 	for _, s := range o.slices {
 		if s.Family == publish.IPv4 {
 			works.IPv4 = max(works.IPv4, min(decided.IPv4, o.stored(s)))

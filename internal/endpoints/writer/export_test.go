@@ -37,7 +37,7 @@ func (m Machine) Load(now time.Time) bool {
 
 // Loaded takes in what the store holds.
 func (m Machine) Loaded(state publish.State, err error, now time.Time) {
-	m.m.handle(event{loaded: &loaded{state, err, m.m.outbox.Ended()}}, now)
+	m.m.handle(event{loaded: &loadResult{state, err, m.m.outbox.Ended()}}, now)
 }
 
 // Take returns the write that goes out now, and Report takes in what came of it.

@@ -24,7 +24,7 @@ type fill struct {
 	outbox  *Outbox
 	defects defects
 	// works is what its slices were good for at the last event.
-	works guard.Working
+	works guard.WorkByFamily
 	// flying is how many writes are in flight, and loading says that a load is.
 	flying  int
 	loading bool
@@ -195,9 +195,9 @@ func (f *fill) classOf(m *machine, now time.Time, again bool) int {
 }
 
 // take takes the next write of a fill.
-func (l *loop) take(f *fill, now time.Time) (w writing, ok bool) {
+func (l *loop) take(f *fill, now time.Time) (w writeRequest, ok bool) {
 	l.isolated(f, now, func(m *machine) {
-		w = writing{target: f.target, fill: f, store: f.Store, outbox: f.outbox, service: f.service}
+		w = writeRequest{target: f.target, fill: f, store: f.Store, outbox: f.outbox, service: f.service}
 		w.write, ok = m.take(now)
 	})
 	if ok {

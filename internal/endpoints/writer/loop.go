@@ -28,16 +28,16 @@ type loop struct {
 	// that had an event in this turn, unread those that wait for a load.
 	undecided, touched, unread []*fill
 
-	writes  chan writing
-	written chan writing
+	writes  chan writeRequest
+	written chan writeRequest
 	reads   chan load
 	read    chan load
 	// atOnce is closed.
 	atOnce chan time.Time
 }
 
-// writing is a request on its way to the store and back.
-type writing struct {
+// writeRequest is a request on its way to the store and back.
+type writeRequest struct {
 	target  *Filler
 	fill    *fill
 	store   Store
@@ -54,7 +54,7 @@ type load struct {
 	machine *machine
 	store   Store
 	began   time.Time
-	loaded  loaded
+	loaded  loadResult
 }
 
 // newLoop starts without targets.
@@ -64,7 +64,7 @@ func newLoop(s *Set) *loop {
 	return &loop{
 		Set: s, atOnce: atOnce, fills: make(map[string]*fill), verdicts: make(map[string]*guard.Verdict),
 		lanes: newLanes(s.opts.Lanes), bucket: rateOf(s.opts.Rate),
-		writes: make(chan writing, s.opts.Lanes), written: make(chan writing, s.opts.Lanes),
+		writes: make(chan writeRequest, s.opts.Lanes), written: make(chan writeRequest, s.opts.Lanes),
 		reads: make(chan load, loaders), read: make(chan load, loaders),
 	}
 }
@@ -180,7 +180,7 @@ func (l *loop) absorb(n news, now time.Time) {
 }
 
 // report takes in what came of a write, also of one whose target is gone.
-func (l *loop) report(w writing, now time.Time) {
+func (l *loop) report(w writeRequest, now time.Time) {
 	f := w.fill
 	w.target.ended()
 	l.lanes.ended(w.service, now.Sub(w.result.Sent))
@@ -261,7 +261,7 @@ func (l *loop) load(now time.Time) {
 		f.unread, f.loading = false, true
 		f.target.requests++
 		l.lanes.loads.began(&f.namespace.loads)
-		l.reads <- load{target: f.target, fill: f, machine: f.machine, store: f.Store, began: now, loaded: loaded{ended: f.outbox.Ended()}}
+		l.reads <- load{target: f.target, fill: f, machine: f.machine, store: f.Store, began: now, loaded: loadResult{ended: f.outbox.Ended()}}
 	}
 }
 

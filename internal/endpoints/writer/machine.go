@@ -73,7 +73,7 @@ func (s *start) follow(v *guard.Verdict, published []inventory.Member) {
 type event struct {
 	decided *decision
 	report  *Result
-	loaded  *loaded
+	loaded  *loadResult
 	// changed says that the store may have changed.
 	changed bool
 }
@@ -173,7 +173,7 @@ func (m *machine) absorbReport(r Result, now time.Time) {
 
 // absorbLoaded takes in what the store holds. Mostly it only confirms a write of
 // ours.
-func (m *machine) absorbLoaded(r loaded, now time.Time) bool {
+func (m *machine) absorbLoaded(r loadResult, now time.Time) bool {
 	trouble := cmp.Or(r.err, r.state.Stale, r.state.UnreadErr)
 	m.reader.ended(trouble, now)
 	m.outcome.Loaded, m.outcome.LoadErr = true, trouble

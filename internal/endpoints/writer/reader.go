@@ -6,8 +6,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
-// loaded is what came of reading the store.
-type loaded struct {
+// loadResult is what came of reading the store.
+type loadResult struct {
 	state publish.State
 	err   error
 	// ended is how many writes had ended when the load began. The state may lack

@@ -111,8 +111,8 @@ func replyKey(replica string) string {
 	return fmt.Sprintf("%x", sha256.Sum256([]byte(replica)))[:32]
 }
 
-// Seen is what the Leases say of the replicas.
-type Seen struct {
+// Replicas is what the Leases say of the replicas.
+type Replicas struct {
 	// Holder is the identity of the process that leads, empty for none, Node where it runs,
 	// empty where that is not known, and Renewed when it renewed the Lease, by its clock.
 	Holder, Node string
@@ -122,14 +122,14 @@ type Seen struct {
 }
 
 // Look reads both Leases once.
-func Look(ctx context.Context, client *kube.Client, namespace, name string) (Seen, error) {
+func Look(ctx context.Context, client *kube.Client, namespace, name string) (Replicas, error) {
 	held, _, err := leases{client, namespace, name}.look(ctx)
 	if held == nil {
-		return Seen{}, err
+		return Replicas{}, err
 	}
 	r := recordOf(held)
 	replies, _, err := leases{client, namespace, name + RepliesSuffix}.look(ctx)
-	return Seen{r.holder, annotated(held, nodeAnnotation, r.holder), time.UnixMicro(r.renewed), linesOf(replies)}, err
+	return Replicas{r.holder, annotated(held, nodeAnnotation, r.holder), time.UnixMicro(r.renewed), linesOf(replies)}, err
 }
 
 // ReadReplies reads the lines of all replicas once.

@@ -275,7 +275,7 @@ func replicasAreSeen(t *testing.T, r *replies) {
 	client, err := kube.Open(kube.Options{Way: kube.Fixed(r.server.Config()), Timeout: waitTimeout})
 	want(t, err)
 	defer client.Close()
-	look := func() lease.Seen {
+	look := func() lease.Replicas {
 		t.Helper()
 		seen, err := lease.Look(t.Context(), client, "default", r.name)
 		want(t, err)

@@ -27,11 +27,11 @@ type Cache struct {
 	// input is held by the caller that changes something, from the first look at what is
 	// known to the publication; it keeps no reader waiting.
 	input sync.Mutex
-	known [kinds]map[join.Key]known
+	known [kinds]map[join.Key]cachedObject
 	// hidden are the scopes of Services that are there and not selected.
 	hidden map[join.Key]int
 	// unconfirmed are missing in a complete list and not confirmed to be gone.
-	unconfirmed map[Unconfirmed]struct{}
+	unconfirmed map[UnconfirmedObject]struct{}
 	spaces      map[string]*space
 
 	// mu is held while something is published, and by readers for a moment.
@@ -81,8 +81,8 @@ func (s *scope) published() Position {
 	return s.reached
 }
 
-// known is what is kept of one object of a watch; nothing where it is empty.
-type known struct {
+// cachedObject is what is kept of one object of a watch; nothing where it is empty.
+type cachedObject struct {
 	Input
 
 	scope int
@@ -99,9 +99,9 @@ type grave struct {
 	at      time.Time
 }
 
-// Unconfirmed is an object that a complete list does not have, although it was there and
+// UnconfirmedObject is an object that a complete list does not have, although it was there and
 // nothing told that it went.
-type Unconfirmed struct {
+type UnconfirmedObject struct {
 	Scope int
 	Kind  Kind
 	Key   join.Key
@@ -110,12 +110,12 @@ type Unconfirmed struct {
 // New returns a cache of so many scopes. It is empty and not in sync.
 func New(scopes int) *Cache {
 	c := &Cache{
-		scopes: make([]scope, scopes), services: make(map[join.Key]*service), unconfirmed: make(map[Unconfirmed]struct{}), hidden: make(map[join.Key]int),
+		scopes: make([]scope, scopes), services: make(map[join.Key]*service), unconfirmed: make(map[UnconfirmedObject]struct{}), hidden: make(map[join.Key]int),
 		followers: make(map[*Follower]struct{}), spaces: make(map[string]*space), crowds: make(map[string]crowd),
 		changes: make(chan struct{}), moves: make(chan struct{}),
 	}
 	for kind := range c.known {
-		c.known[kind] = make(map[join.Key]known)
+		c.known[kind] = make(map[join.Key]cachedObject)
 	}
 	return c
 }

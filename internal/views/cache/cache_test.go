@@ -116,7 +116,7 @@ func TestASuspectIsKeptUntilTheServerConfirms(t *testing.T) {
 	if got := listed(r.Cache, false); len(got) != 1 {
 		t.Errorf("got %v, want the endpoint: no answer said that it is gone", got)
 	}
-	want := []cache.Unconfirmed{{Kind: cache.Slices, Key: join.Key{Namespace: "shop", Name: "web-1"}}}
+	want := []cache.UnconfirmedObject{{Kind: cache.Slices, Key: join.Key{Namespace: "shop", Name: "web-1"}}}
 	if diff := cmp.Diff(want, r.Unconfirmed()); diff != "" {
 		t.Error(diff)
 	}

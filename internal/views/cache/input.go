@@ -31,7 +31,7 @@ func (c *Cache) Set(scope int, kind Kind, in Input) (again bool) {
 	if in.Revision <= c.scopes[scope].reached[kind] {
 		return false
 	}
-	wrong := c.trusted(Unconfirmed{scope, kind, in.Key})
+	wrong := c.trusted(UnconfirmedObject{scope, kind, in.Key})
 	if wrong {
 		c.scopes[scope].wrong[kind] = true
 	}
@@ -47,7 +47,7 @@ func (c *Cache) Delete(scope int, kind Kind, in Input) (again bool) {
 }
 
 // trusted takes an object from the unconfirmed ones, and reports whether it was one.
-func (c *Cache) trusted(unconfirmed Unconfirmed) bool {
+func (c *Cache) trusted(unconfirmed UnconfirmedObject) bool {
 	_, was := c.unconfirmed[unconfirmed]
 	delete(c.unconfirmed, unconfirmed)
 	return was
@@ -78,7 +78,7 @@ func (c *Cache) Replace(scope int, kind Kind, all []Input, revision Revision) er
 	news := make([]Input, 0, len(all))
 	for _, in := range all {
 		listed[in.Key] = true
-		delete(c.unconfirmed, Unconfirmed{scope, kind, in.Key})
+		delete(c.unconfirmed, UnconfirmedObject{scope, kind, in.Key})
 		if back || in.refused > 0 || in.Revision > c.known[kind][in.Key].Revision {
 			news = append(news, in)
 		}
@@ -91,7 +91,7 @@ func (c *Cache) Replace(scope int, kind Kind, all []Input, revision Revision) er
 	maps.DeleteFunc(c.hidden, func(key join.Key, of int) bool { return kind == Services && of == scope && !listed[key] })
 	for key, known := range c.known[kind] {
 		if known.scope == scope && !listed[key] {
-			c.unconfirmed[Unconfirmed{scope, kind, key}] = struct{}{}
+			c.unconfirmed[UnconfirmedObject{scope, kind, key}] = struct{}{}
 		}
 	}
 	c.publish(step{scope: scope, kind: kind, revision: revision, news: news, list: true, back: back})
@@ -100,20 +100,20 @@ func (c *Cache) Replace(scope int, kind Kind, all []Input, revision Revision) er
 
 // Gone says that the server has confirmed that an unconfirmed object is gone. It reports
 // whether another list is wanted, because there is room again for what was refused.
-func (c *Cache) Gone(unconfirmed Unconfirmed) (again bool) {
+func (c *Cache) Gone(unconfirmed UnconfirmedObject) (again bool) {
 	return c.resolve(unconfirmed, Input{Key: unconfirmed.Key}, false)
 }
 
 // There says that the server has an unconfirmed object, as it is now. It reports whether
 // that is news. Then the list that left it out counts as wrong, and is to be asked for
 // again: it may have left out more, of which nothing is known here.
-func (c *Cache) There(unconfirmed Unconfirmed, in Input) (wrong bool) {
+func (c *Cache) There(unconfirmed UnconfirmedObject, in Input) (wrong bool) {
 	return c.resolve(unconfirmed, in, true)
 }
 
 // resolve takes over what the server says of an unconfirmed object, if it still is one. It
 // reports what Set does.
-func (c *Cache) resolve(unconfirmed Unconfirmed, in Input, wrong bool) (again bool) {
+func (c *Cache) resolve(unconfirmed UnconfirmedObject, in Input, wrong bool) (again bool) {
 	c.input.Lock()
 	defer c.input.Unlock()
 	if !c.trusted(unconfirmed) {
@@ -127,7 +127,7 @@ func (c *Cache) resolve(unconfirmed Unconfirmed, in Input, wrong bool) (again bo
 
 // Asks reports whether the server is to be asked about an unconfirmed object: not if the list that
 // left it out is wrong, because another list follows.
-func (c *Cache) Asks(unconfirmed Unconfirmed) bool {
+func (c *Cache) Asks(unconfirmed UnconfirmedObject) bool {
 	c.input.Lock()
 	defer c.input.Unlock()
 	_, still := c.unconfirmed[unconfirmed]
@@ -136,10 +136,10 @@ func (c *Cache) Asks(unconfirmed Unconfirmed) bool {
 
 // Unconfirmed returns what a complete list did not have, sorted. It stays until the
 // watch, a list, Gone or There tells of it.
-func (c *Cache) Unconfirmed() []Unconfirmed {
+func (c *Cache) Unconfirmed() []UnconfirmedObject {
 	c.input.Lock()
 	defer c.input.Unlock()
-	return slices.SortedFunc(maps.Keys(c.unconfirmed), func(a, b Unconfirmed) int {
+	return slices.SortedFunc(maps.Keys(c.unconfirmed), func(a, b UnconfirmedObject) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), compareKeys(a.Key, b.Key))
 	})
 }

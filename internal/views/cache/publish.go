@@ -18,8 +18,8 @@ type step struct {
 	list, back bool
 }
 
-// dirty is a Service whose join is to be made anew.
-type dirty struct {
+// staleService is a Service whose join is to be made anew.
+type staleService struct {
 	*service
 
 	next   *join.Service
@@ -32,7 +32,7 @@ type dirty struct {
 // readers. Readers wait for the last of these only.
 func (c *Cache) publish(s step) {
 	now := time.Now()
-	touched := make(map[join.Key]*dirty)
+	touched := make(map[join.Key]*staleService)
 	for _, in := range s.news {
 		c.apply(s, in, touched)
 	}
@@ -45,7 +45,7 @@ func (c *Cache) publish(s step) {
 			c.touch(key, of.scope, 0, touched)
 		}
 	}
-	all := slices.SortedFunc(maps.Values(touched), func(a, b *dirty) int { return compareKeys(a.key, b.key) })
+	all := slices.SortedFunc(maps.Values(touched), func(a, b *staleService) int { return compareKeys(a.key, b.key) })
 	if c.synced || first {
 		for _, d := range all {
 			d.joined = join.Join(d.next, slices.Collect(maps.Values(d.slices)))
@@ -110,11 +110,11 @@ func (c *Cache) advance(s step) {
 
 // apply notes what is new of one object. Only the holder of the input's lock
 // sees what it changes.
-func (c *Cache) apply(s step, in Input, touched map[join.Key]*dirty) {
+func (c *Cache) apply(s step, in Input, touched map[join.Key]*staleService) {
 	before := c.known[s.kind][in.Key].Input
 	in = c.fitting(s.scope, s.kind, in, before)
 	if in.Service != nil || in.Slice != nil {
-		c.known[s.kind][in.Key] = known{in, s.scope}
+		c.known[s.kind][in.Key] = cachedObject{in, s.scope}
 	} else {
 		delete(c.known[s.kind], in.Key)
 	}
@@ -142,14 +142,14 @@ func (c *Cache) apply(s step, in Input, touched map[join.Key]*dirty) {
 }
 
 // touch returns the Service as it is to be joined anew.
-func (c *Cache) touch(key join.Key, scope int, revision Revision, touched map[join.Key]*dirty) *dirty {
+func (c *Cache) touch(key join.Key, scope int, revision Revision, touched map[join.Key]*staleService) *staleService {
 	d := touched[key]
 	if d == nil {
 		of := c.services[key]
 		if of == nil {
 			of = newService(key, scope)
 		}
-		d = &dirty{service: of, next: of.input}
+		d = &staleService{service: of, next: of.input}
 		touched[key] = d
 	}
 	d.newest = max(d.newest, revision)

@@ -17,23 +17,23 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 )
 
-// watched is one cache and what its watches tell it.
-type watched struct {
+// cacheFeed is one cache and what its watches tell it.
+type cacheFeed struct {
 	*cache.Cache
 
 	revision cache.Revision
 	again    bool
 }
 
-func newWatched() *watched {
-	w := &watched{Cache: cache.New(1), revision: 1}
+func newWatched() *cacheFeed {
+	w := &cacheFeed{Cache: cache.New(1), revision: 1}
 	w.list(cache.Services)
 	w.list(cache.Slices)
 	return w
 }
 
 // list gives the cache a complete list, as it comes. What has no revision is new.
-func (w *watched) list(kind cache.Kind, all ...cache.Input) {
+func (w *cacheFeed) list(kind cache.Kind, all ...cache.Input) {
 	w.revision++
 	bounded := w.Listing(kind)
 	for i := range all {
@@ -46,20 +46,20 @@ func (w *watched) list(kind cache.Kind, all ...cache.Input) {
 	}
 }
 
-func (w *watched) set(kind cache.Kind, in cache.Input) cache.Input {
+func (w *cacheFeed) set(kind cache.Kind, in cache.Input) cache.Input {
 	w.revision++
 	in.Revision = w.revision
 	w.again = w.Set(0, kind, in) || w.again
 	return in
 }
 
-func (w *watched) gone(kind cache.Kind, namespace, name string) {
+func (w *cacheFeed) gone(kind cache.Kind, namespace, name string) {
 	w.revision++
 	w.again = w.Delete(0, kind, cache.Input{Key: join.Key{Namespace: namespace, Name: name}, Revision: w.revision}) || w.again
 }
 
 // shown are the Services of a namespace that are shown, with the addresses of their endpoints.
-func (w *watched) shown(namespace string) map[string]cache.JoinedService {
+func (w *cacheFeed) shown(namespace string) map[string]cache.JoinedService {
 	follower := w.Follow()
 	defer follower.Stop()
 	all, _ := follower.Take()
@@ -73,7 +73,7 @@ func (w *watched) shown(namespace string) map[string]cache.JoinedService {
 }
 
 // token is what a client of a namespace gets, and reads what comes of it.
-func (w *watched) token(namespace string) string {
+func (w *cacheFeed) token(namespace string) string {
 	_, token, err := w.List(cache.Selection{Namespace: func(n string) bool { return n == namespace }, Service: "none"})
 	if err != nil {
 		panic(err)
@@ -81,7 +81,7 @@ func (w *watched) token(namespace string) string {
 	return token
 }
 
-func (w *watched) reads(namespace, token string) error {
+func (w *cacheFeed) reads(namespace, token string) error {
 	_, err := w.Read(cache.Selection{Namespace: func(n string) bool { return n == namespace }}, token)
 	return err
 }
@@ -117,13 +117,13 @@ func numbered(prefix string, i int) string { return fmt.Sprintf("%s%03d", prefix
 // TestContract148ANamespaceWhoseServicesSayTooMuchTakesNoRoomOfOthers: 200 Services that say
 // 200 KB each. What is shown stays as it was, what others have is shown.
 func TestContract148ANamespaceWhoseServicesSayTooMuchTakesNoRoomOfOthers(t *testing.T) {
-	for way, fill := range map[string]func(w *watched, all []cache.Input){
-		"by the watch": func(w *watched, all []cache.Input) {
+	for way, fill := range map[string]func(w *cacheFeed, all []cache.Input){
+		"by the watch": func(w *cacheFeed, all []cache.Input) {
 			for _, in := range all {
 				w.set(cache.Services, in)
 			}
 		},
-		"by a list": func(w *watched, all []cache.Input) { w.list(cache.Services, all...) },
+		"by a list": func(w *cacheFeed, all []cache.Input) { w.list(cache.Services, all...) },
 	} {
 		t.Run(way, func(t *testing.T) {
 			w := newWatched()

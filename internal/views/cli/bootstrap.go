@@ -18,7 +18,7 @@ import (
 
 // bootstrapCommand prints what an Envoy starts from.
 func (p Program) bootstrapCommand() *cobra.Command {
-	var b bootstrapping
+	var b bootstrapFlags
 	cmd := &cobra.Command{
 		Use:   "bootstrap NAMESPACE/NAME",
 		Short: "Print the file that an Envoy of a fleet starts from",
@@ -53,8 +53,8 @@ func (p Program) bootstrapCommand() *cobra.Command {
 // Without a bound one client could take the memory of all.
 const mostConnections = 50_000
 
-// bootstrapping is a bootstrap as flags say it.
-type bootstrapping struct {
+// bootstrapFlags is a bootstrap as flags say it.
+type bootstrapFlags struct {
 	of                         envoyconfig.Bootstrap
 	server, admin, health, out string
 	// certificates are folders of certificates of listeners, by name.
@@ -62,7 +62,7 @@ type bootstrapping struct {
 }
 
 // bootstrap prints the file, or writes all files.
-func (p Program) bootstrap(b *bootstrapping) error {
+func (p Program) bootstrap(b *bootstrapFlags) error {
 	if err := b.fill(); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func addCertificates(files map[string][]byte, certificates map[string]string, ou
 }
 
 // fill reads the addresses.
-func (b *bootstrapping) fill() error {
+func (b *bootstrapFlags) fill() error {
 	host, text, err := net.SplitHostPort(b.server)
 	number, noNumber := strconv.ParseUint(text, 10, 16)
 	if err != nil || noNumber != nil {

@@ -175,8 +175,8 @@ func TestAWrongCommandLineOfCertificatesSaysWhatToWrite(t *testing.T) {
 	}
 }
 
-// running is `serve` with certificates from a folder.
-type running struct {
+// serveRun is `serve` with certificates from a folder.
+type serveRun struct {
 	address string
 	log     *lines
 }
@@ -199,14 +199,14 @@ func (l *lines) String() string {
 }
 
 // serveIn runs `serve` until the test ends.
-func (i infra) serveIn(t *testing.T, folder string) running {
+func (i infra) serveIn(t *testing.T, folder string) serveRun {
 	t.Helper()
 	identities := filepath.Join(t.TempDir(), "identities.yaml")
 	if err := os.WriteFile(identities, []byte("identities: []\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
-	r := running{log: &lines{}}
+	r := serveRun{log: &lines{}}
 	program := cli.Program{Version: "v1.2.3", Stdout: r.log, Stderr: r.log, Environ: []string{
 		"KUBECONFIG=" + i.cp.Kubeconfig(t), "VIEWS_ADDRESS=127.0.0.1:0", "METRICS_ADDRESS=127.0.0.1:0", "XDS_ADDRESS=127.0.0.1:0", "LOG_FORMAT=json",
 		"VIEWS_TLS_CERT_FILE=" + filepath.Join(folder, "tls.crt"), "VIEWS_TLS_KEY_FILE=" + filepath.Join(folder, "tls.key"),
@@ -236,7 +236,7 @@ func (i infra) serveIn(t *testing.T, folder string) running {
 type envoy = discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesClient
 
 // connect opens a stream with what a Secret holds, and asks for clusters.
-func (r running) connect(t *testing.T, data map[string][]byte) (envoy, error) {
+func (r serveRun) connect(t *testing.T, data map[string][]byte) (envoy, error) {
 	t.Helper()
 	pair, err := tls.X509KeyPair(data["tls.crt"], data["tls.key"])
 	if err != nil {

@@ -21,7 +21,7 @@ import (
 
 // explainCommand answers why an address is, or is not, behind a Service.
 func (p Program) explainCommand() *cobra.Command {
-	a := &asking{Program: p}
+	a := &getFlags{Program: p}
 	var client string
 	cmd := &cobra.Command{
 		Use:   "explain ADDRESS",
@@ -56,7 +56,7 @@ func (p Program) explainCommand() *cobra.Command {
 }
 
 // explainAddress says of an address where it stands.
-func (a *asking) explainAddress(ctx context.Context, text string) error {
+func (a *getFlags) explainAddress(ctx context.Context, text string) error {
 	address, err := netip.ParseAddr(text)
 	if err != nil || address.Zone() != "" {
 		return fmt.Errorf("%q is no IP address; give one, for example `explain 10.0.0.12`", text)
@@ -72,7 +72,7 @@ func (a *asking) explainAddress(ctx context.Context, text string) error {
 }
 
 // explain reads everything once and says what becomes of the address.
-func (a *asking) explain(ctx context.Context, c settings.Views, address netip.Addr) error {
+func (a *getFlags) explain(ctx context.Context, c settings.Views, address netip.Addr) error {
 	client, err := kube.Open(kube.Options{Way: a.way(c, true), UserAgent: "endpoint-views/" + a.Version})
 	if err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 )
 
 // explainClient says of a client of xDS what it was sent, and what it said to that.
-func (a *asking) explainClient(ctx context.Context, name string) error {
+func (a *getFlags) explainClient(ctx context.Context, name string) error {
 	if a.server == "" {
 		return errors.New("--client needs --server: only a running endpoint-views knows its clients")
 	}
@@ -47,7 +47,7 @@ func (a *asking) explainClient(ctx context.Context, name string) error {
 }
 
 // explainFleet says where the fleet of a proxy is written down, and whether that counts.
-func (a *asking) explainFleet(s *xds.Stream) {
+func (a *getFlags) explainFleet(s *xds.Stream) {
 	switch of := s.Fleet; {
 	case of == nil:
 	case of.Kept:
@@ -63,7 +63,7 @@ func (a *asking) explainFleet(s *xds.Stream) {
 	}
 }
 
-func (a *asking) explainSent(sent *xds.Sent) {
+func (a *getFlags) explainSent(sent *xds.SentResources) {
 	for _, r := range sent.Resources {
 		a.say("  %s %s: %s", sent.Type, r.Name, answered(sent, &r))
 	}
@@ -73,7 +73,7 @@ func (a *asking) explainSent(sent *xds.Sent) {
 }
 
 // answered says what a client said to the newest version of a resource.
-func answered(sent *xds.Sent, r *xds.Resource) string {
+func answered(sent *xds.SentResources, r *xds.Resource) string {
 	text := "sent at " + r.SentAt.Format(time.RFC3339)
 	switch {
 	case r.AcknowledgedAt != nil:
@@ -84,6 +84,6 @@ func answered(sent *xds.Sent, r *xds.Resource) string {
 	return text + ", not acknowledged"
 }
 
-func (a *asking) say(format string, args ...any) {
+func (a *getFlags) say(format string, args ...any) {
 	fmt.Fprintln(a.Stdout, transport.Printable(fmt.Sprintf(format, args...)))
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
 
-// asking is what get was asked for.
-type asking struct {
+// getFlags is what get was asked for.
+type getFlags struct {
 	Program
 
 	namespace                   string
@@ -41,7 +41,7 @@ type feed interface {
 
 // getCommand shows views.
 func (p Program) getCommand() *cobra.Command {
-	a := &asking{Program: p}
+	a := &getFlags{Program: p}
 	cmd := &cobra.Command{
 		Use:   "get [SERVICE]",
 		Short: "Show the endpoints behind each Service and port, and with --watch every change",
@@ -74,7 +74,7 @@ func (p Program) getCommand() *cobra.Command {
 }
 
 // serverFlags are those that say which running endpoint-views is asked, and how.
-func (a *asking) serverFlags(flags *pflag.FlagSet) {
+func (a *getFlags) serverFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&a.server, "server", "", "address of a running endpoint-views, such as https://endpoint-views:8443")
 	flags.StringVar(&a.tokenFile, "token-file", "", "with --server: file with the token of this client")
 	flags.StringVar(&a.certificate, "certificate", "", "with --server: file with the client's certificate")
@@ -83,7 +83,7 @@ func (a *asking) serverFlags(flags *pflag.FlagSet) {
 }
 
 // get shows a list, or everything that comes.
-func (a *asking) get(ctx context.Context) error {
+func (a *getFlags) get(ctx context.Context) error {
 	c, err := a.load()
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func (a *asking) get(ctx context.Context) error {
 }
 
 // locally shows what is joined here meanwhile.
-func (a *asking) locally(ctx context.Context, c settings.Views) error {
+func (a *getFlags) locally(ctx context.Context, c settings.Views) error {
 	var namespaces []string
 	if !a.all {
 		namespaces = []string{a.namespace}
@@ -122,7 +122,7 @@ func (a *asking) locally(ctx context.Context, c settings.Views) error {
 }
 
 // await waits for the first join.
-func (a *asking) await(ctx context.Context, views *cache.Cache, trouble func() error) error {
+func (a *getFlags) await(ctx context.Context, views *cache.Cache, trouble func() error) error {
 	late := time.After(a.timeout)
 	for {
 		moved := views.Moved()
@@ -139,7 +139,7 @@ func (a *asking) await(ctx context.Context, views *cache.Cache, trouble func() e
 	}
 }
 
-func (a *asking) selection() cache.Selection {
+func (a *getFlags) selection() cache.Selection {
 	return cache.Selection{
 		Gather: a.gather, Ready: a.ready, Service: a.service,
 		Namespace: func(namespace string) bool { return a.all || namespace == a.namespace },
@@ -147,7 +147,7 @@ func (a *asking) selection() cache.Selection {
 }
 
 // show prints what a feed gives.
-func (a *asking) show(ctx context.Context, from feed) error {
+func (a *getFlags) show(ctx context.Context, from feed) error {
 	out := &printer{out: a.Stdout, form: a.form, gather: a.gather, namespaced: a.all, watch: a.watch}
 	if a.watch {
 		err := from.watch(ctx, out.event)
@@ -175,7 +175,7 @@ func (a *asking) show(ctx context.Context, from feed) error {
 }
 
 // where is the namespace, or any, after the word in or of.
-func (a *asking) where(word string, every bool) string {
+func (a *getFlags) where(word string, every bool) string {
 	if every {
 		return word + " any namespace"
 	}

@@ -25,13 +25,13 @@ const (
 
 // remote is a running endpoint-views.
 type remote struct {
-	*asking
+	*getFlags
 
 	address string
 	client  *http.Client
 }
 
-func newRemote(a *asking) (*remote, error) {
+func newRemote(a *getFlags) (*remote, error) {
 	address, err := url.Parse(a.server)
 	if err != nil || address.Host == "" || address.Scheme != "http" && address.Scheme != "https" {
 		return nil, errors.New("--server is no URL of scheme http or https; write for example https://endpoint-views:8443")
@@ -58,7 +58,7 @@ func newRemote(a *asking) (*remote, error) {
 		return nil, errors.New("a token is not sent without TLS; give --server an address of scheme https")
 	}
 	over := &http.Transport{TLSClientConfig: config, Proxy: transport.ProxyFromEnvironment, ForceAttemptHTTP2: true}
-	return &remote{asking: a, address: strings.TrimSuffix(a.server, "/"), client: &http.Client{Transport: over}}, nil
+	return &remote{getFlags: a, address: strings.TrimSuffix(a.server, "/"), client: &http.Client{Transport: over}}, nil
 }
 
 // token is that of this client, read anew for each request.

@@ -25,7 +25,7 @@ const (
 
 // answer is what a replica says.
 type answer struct {
-	Streams []envoyconfig.Following   `json:"streams"`
+	Streams []envoyconfig.ProxyState  `json:"streams"`
 	Objects []envoyconfig.ObjectState `json:"objects"`
 }
 

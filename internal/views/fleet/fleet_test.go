@@ -321,8 +321,8 @@ func synced(t *testing.T, w *world) {
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "False", v1alpha1.ReasonNoReadyPod)
 	w.ready(t, pods)
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "False", v1alpha1.ReasonNotConnected)
-	follows := func(generation int64, rejected ...envoyconfig.RejectedKind) []envoyconfig.Following {
-		return []envoyconfig.Following{{Node: pods[0].Name, Generation: 1}, {Node: pods[1].Name, Generation: generation, Rejected: rejected}}
+	follows := func(generation int64, rejected ...envoyconfig.RejectedKind) []envoyconfig.ProxyState {
+		return []envoyconfig.ProxyState{{Node: pods[0].Name, Generation: 1}, {Node: pods[1].Name, Generation: generation, Rejected: rejected}}
 	}
 	w.said.says(t, fleet, follows(1)...)
 	w.awaitCondition(t, namespace, "edge", v1alpha1.ConditionSynced, "True", v1alpha1.ReasonAcknowledged)

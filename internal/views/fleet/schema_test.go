@@ -158,7 +158,7 @@ func unaccepted(t *testing.T, w *world) {
 		w.make(t, e)
 		pods := w.pods(t, namespace, name, 1)
 		w.ready(t, pods)
-		w.said.says(t, namespace+"/"+name, envoyconfig.Following{Node: pods[0].Name, Generation: 1})
+		w.said.says(t, namespace+"/"+name, envoyconfig.ProxyState{Node: pods[0].Name, Generation: 1})
 		w.awaitCondition(t, namespace, name, v1alpha1.ConditionSynced, "True", v1alpha1.ReasonAcknowledged)
 		w.awaitCondition(t, namespace, name, v1alpha1.ConditionAccepted, "True", v1alpha1.ReasonAccepted)
 		// A mistake beside another port: the Service has to go on leading to the listeners that serve keeps.

@@ -119,7 +119,7 @@ func (s *Streams) round(ctx context.Context) []string {
 		}
 	}
 	for _, of := range next {
-		slices.SortFunc(of.All, func(a, b envoyconfig.Following) int {
+		slices.SortFunc(of.All, func(a, b envoyconfig.ProxyState) int {
 			return cmp.Or(strings.Compare(a.Node, b.Node), a.Since.Compare(b.Since))
 		})
 	}

@@ -22,7 +22,7 @@ import (
 // replica stands for endpoint-views. It speaks the form that package xds writes.
 type replica struct {
 	mu    sync.Mutex
-	says  []envoyconfig.Following
+	says  []envoyconfig.ProxyState
 	knows []envoyconfig.ObjectState
 	fails bool
 }
@@ -37,7 +37,7 @@ func (r *replica) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"streams": r.says, "objects": r.knows})
 }
 
-func (r *replica) say(fails bool, all ...envoyconfig.Following) {
+func (r *replica) say(fails bool, all ...envoyconfig.ProxyState) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.says, r.fails = all, fails
@@ -87,19 +87,19 @@ func next(t *testing.T, news <-chan string, want string) {
 
 func TestContract89WhatIsNewOfAFleetIsToldOnce(t *testing.T) {
 	r := &replica{}
-	r.say(false, envoyconfig.Following{Client: "shop/edge", Node: "edge-1", Generation: 1})
+	r.say(false, envoyconfig.ProxyState{Client: "shop/edge", Node: "edge-1", Generation: 1})
 	s, news := asking(t, r)
 	next(t, news, "") // the first answer concerns every fleet
 	next(t, news, "shop/edge")
-	r.say(false, envoyconfig.Following{Client: "shop/edge", Node: "edge-1", Generation: 1, Rejected: []envoyconfig.RejectedKind{{Type: "LDS", Text: "no such\nsocket"}}},
-		envoyconfig.Following{Client: "blog/edge", Node: "edge-9", Generation: 3})
+	r.say(false, envoyconfig.ProxyState{Client: "shop/edge", Node: "edge-1", Generation: 1, Rejected: []envoyconfig.RejectedKind{{Type: "LDS", Text: "no such\nsocket"}}},
+		envoyconfig.ProxyState{Client: "blog/edge", Node: "edge-9", Generation: 3})
 	next(t, news, "blog/edge")
 	next(t, news, "shop/edge")
 	all := s.Of("shop/edge")
 	if !all.Asked || all.Answered != 1 || len(all.All) != 1 || all.All[0].Node != "edge-1" || len(all.All[0].Rejected) != 1 {
 		t.Errorf("got %+v", all)
 	}
-	r.say(false, envoyconfig.Following{Client: "blog/edge", Node: "edge-9", Generation: 3})
+	r.say(false, envoyconfig.ProxyState{Client: "blog/edge", Node: "edge-9", Generation: 3})
 	next(t, news, "shop/edge")
 	if all := s.Of("shop/edge"); len(all.All) != 0 {
 		t.Errorf("the stream is gone, and it is still there: %+v", all)
@@ -111,10 +111,10 @@ func TestContract152WhatServeSaysOfAnObjectIsToldOnce(t *testing.T) {
 	s, news := asking(t, r)
 	next(t, news, "")
 	r.mu.Lock()
-	r.knows = []envoyconfig.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []envoyconfig.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no\nannotation"}}, Notes: []string{"a note"}}}
+	r.knows = []envoyconfig.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []envoyconfig.UnresolvedRef{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no\nannotation"}}, Notes: []string{"a note"}}}
 	r.mu.Unlock()
 	next(t, news, "shop/edge")
-	want := []envoyconfig.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []envoyconfig.Unresolved{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no\nannotation"}}, Notes: []string{"a note"}}}
+	want := []envoyconfig.ObjectState{{Client: "shop/edge", Generation: 3, More: 1, Unresolved: []envoyconfig.UnresolvedRef{{Port: 8443, Route: 2, Reason: "NotShown", Text: "no\nannotation"}}, Notes: []string{"a note"}}}
 	if diff := cmp.Diff(want, s.Of("shop/edge").Served); diff != "" {
 		t.Error(diff)
 	}

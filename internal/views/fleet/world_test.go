@@ -89,7 +89,7 @@ func (s *said) seen(namespace string) int {
 }
 
 // says makes the streams of a fleet these.
-func (s *said) says(t *testing.T, fleet string, all ...envoyconfig.Following) {
+func (s *said) says(t *testing.T, fleet string, all ...envoyconfig.ProxyState) {
 	t.Helper()
 	s.mu.Lock()
 	s.streams[fleet] = manifests.Streams{Asked: true, Answered: 1, All: all}

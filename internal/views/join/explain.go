@@ -77,7 +77,7 @@ func why(address netip.Addr, slice *Slice, service *Service, e *Endpoint, all []
 func counting(service *Service, e *Endpoint, all []*Slice) conditions {
 	ordered := slices.Clone(all)
 	slices.SortFunc(ordered, func(a, b *Slice) int { return strings.Compare(a.Name, b.Name) })
-	same := slices.DeleteFunc(mentions(nil, service, e.Port, ordered), func(c copied) bool {
+	same := slices.DeleteFunc(mentions(nil, service, e.Port, ordered), func(c mention) bool {
 		return c.address != e.Address || c.port.number != e.TargetPort
 	})
 	return choose(same).conditions

@@ -27,9 +27,9 @@ func compare(a, b *Endpoint) int {
 	return cmp.Or(strings.Compare(a.Port.Name, b.Port.Name), a.Address.Compare(b.Address), cmp.Compare(a.TargetPort, b.TargetPort))
 }
 
-// copied is one mention of an endpoint: the same may stand in several slices, and
+// mention is one mention of an endpoint: the same may stand in several slices, and
 // in one slice twice.
-type copied struct {
+type mention struct {
 	address netip.Addr
 	port    *slicePort
 	slice   int32
@@ -52,7 +52,7 @@ func Join(service *Service, all []*Slice) []Endpoint {
 		most += len(slice.endpoints)
 	}
 	var joined []Endpoint
-	found := make([]copied, 0, most)
+	found := make([]mention, 0, most)
 	for _, port := range ports {
 		found = mentions(found[:0], service, port, ordered)
 		joined = joinPort(joined, service, port, found)
@@ -61,8 +61,8 @@ func Join(service *Service, all []*Slice) []Endpoint {
 }
 
 // joinPort adds the endpoints of one port, of which these are the mentions.
-func joinPort(joined []Endpoint, service *Service, port Port, copies []copied) []Endpoint {
-	slices.SortFunc(copies, func(a, b copied) int {
+func joinPort(joined []Endpoint, service *Service, port Port, copies []mention) []Endpoint {
+	slices.SortFunc(copies, func(a, b mention) int {
 		return cmp.Or(a.address.Compare(b.address), cmp.Compare(a.port.number, b.port.number), cmp.Compare(a.slice, b.slice), cmp.Compare(a.index, b.index))
 	})
 	chosen := copies[:0]
@@ -91,7 +91,7 @@ func joinPort(joined []Endpoint, service *Service, port Port, copies []copied) [
 }
 
 // mentions adds every mention of an endpoint of the port.
-func mentions(found []copied, service *Service, port Port, ordered []*Slice) []copied {
+func mentions(found []mention, service *Service, port Port, ordered []*Slice) []mention {
 	for at, slice := range ordered {
 		for k := range slice.ports {
 			p := &slice.ports[k]
@@ -101,7 +101,7 @@ func mentions(found []copied, service *Service, port Port, ordered []*Slice) []c
 			for i := range slice.endpoints {
 				e := &slice.endpoints[i]
 				if e.address.Is4() && service.IPv4 || e.address.Is6() && service.IPv6 {
-					found = append(found, copied{e.address, p, int32(at), int32(i), e})
+					found = append(found, mention{e.address, p, int32(at), int32(i), e})
 				}
 			}
 		}
@@ -113,7 +113,7 @@ func mentions(found []copied, service *Service, port Port, ordered []*Slice) []c
 // terminate does, or else the first: so kube-proxy reads it. Between slices
 // kube-proxy leaves it to chance; here the better one counts, so that an endpoint
 // that moves from one slice to another is never away.
-func choose(same []copied) copied {
+func choose(same []mention) mention {
 	best := same[0]
 	for rest := same; len(rest) > 0; {
 		of := 1

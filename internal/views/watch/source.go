@@ -172,7 +172,7 @@ func (s *Watcher) confirm(ctx context.Context) {
 
 // read asks about an unconfirmed object, if that is needed still. An answer that is neither the object nor that exactly
 // this object does not exist says nothing.
-func (s *Watcher) read(ctx context.Context, unconfirmed cache.Unconfirmed) {
+func (s *Watcher) read(ctx context.Context, unconfirmed cache.UnconfirmedObject) {
 	if !s.cache.Asks(unconfirmed) {
 		return
 	}

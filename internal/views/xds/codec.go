@@ -10,13 +10,13 @@ import (
 	"google.golang.org/protobuf/types/known/anypb"
 )
 
-// sharing is the codec of gRPC, but answers are encoded already.
-type sharing struct{ encoding.CodecV2 }
+// answerCodec is the codec of gRPC, but answers are encoded already.
+type answerCodec struct{ encoding.CodecV2 }
 
-func newSharing() sharing { return sharing{encoding.GetCodecV2(protocodec.Name)} }
+func newSharing() answerCodec { return answerCodec{encoding.GetCodecV2(protocodec.Name)} }
 
 // Marshal implements encoding.CodecV2.
-func (s sharing) Marshal(message any) (mem.BufferSlice, error) {
+func (s answerCodec) Marshal(message any) (mem.BufferSlice, error) {
 	if answer, is := message.(mem.BufferSlice); is {
 		return answer, nil
 	}

@@ -9,16 +9,16 @@ import (
 )
 
 // Following are the proxies of all fleets, by fleet and node.
-func (s *Server) Following() []envoyconfig.Following {
+func (s *Server) Following() []envoyconfig.ProxyState {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]envoyconfig.Following, 0, len(s.clients))
+	all := make([]envoyconfig.ProxyState, 0, len(s.clients))
 	for c := range s.clients {
 		if c.fleet != nil {
 			all = append(all, c.following(s.traffic[c.fleet.name].Generation))
 		}
 	}
-	slices.SortFunc(all, func(a, b envoyconfig.Following) int {
+	slices.SortFunc(all, func(a, b envoyconfig.ProxyState) int {
 		return cmp.Or(strings.Compare(a.Client, b.Client), strings.Compare(a.Node, b.Node), a.Since.Compare(b.Since))
 	})
 	return all
@@ -26,7 +26,7 @@ func (s *Server) Following() []envoyconfig.Following {
 
 // following says how far a proxy follows its fleet, which is sent that generation. It is
 // called under the lock of the server.
-func (c *client) following(generation int64) envoyconfig.Following {
+func (c *client) following(generation int64) envoyconfig.ProxyState {
 	f := c.fleet
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -36,7 +36,7 @@ func (c *client) following(generation int64) envoyconfig.Following {
 	if generation > c.generation && len(f.waiting) == 0 && c.holds(f, envoyconfig.Clusters) && c.holds(f, envoyconfig.Listeners) && c.holds(f, envoyconfig.Routes) {
 		c.generation = generation
 	}
-	one := envoyconfig.Following{Client: c.name(), Node: c.node.GetId(), Since: c.since.UTC(), Generation: c.generation}
+	one := envoyconfig.ProxyState{Client: c.name(), Node: c.node.GetId(), Since: c.since.UTC(), Generation: c.generation}
 	for kind := range c.kinds {
 		if r := c.kinds[kind].rejection(); r != nil {
 			text := r.Text

@@ -8,7 +8,7 @@ import (
 )
 
 // follows returns how far proxy a follows.
-func follows(t *testing.T, s *server) envoyconfig.Following {
+func follows(t *testing.T, s *server) envoyconfig.ProxyState {
 	t.Helper()
 	for _, one := range s.Following() {
 		if one.Node == "a" {
@@ -16,7 +16,7 @@ func follows(t *testing.T, s *server) envoyconfig.Following {
 		}
 	}
 	t.Fatalf("there is no proxy a: %v", s.Following())
-	return envoyconfig.Following{}
+	return envoyconfig.ProxyState{}
 }
 
 func TestContract89AProxyFollowsAGenerationWhenItHasAcknowledgedClustersListenersAndRoutes(t *testing.T) {

@@ -33,14 +33,14 @@ type progress struct {
 // answer is one message to a client.
 type answer struct {
 	nonce   string
-	put     []versioned
+	put     []nameVersion
 	removed []string
 	// whole says that what is not in put is gone.
 	whole bool
 }
 
-// versioned is a version of a resource.
-type versioned struct{ name, version string }
+// nameVersion is a version of a resource.
+type nameVersion struct{ name, version string }
 
 // Rejection is what a client said to an answer that it did not take.
 type Rejection struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
-// heard is one request: what it wants, and what it says to an answer.
-type heard struct {
+// clientRequest is one request: what it wants, and what it says to an answer.
+type clientRequest struct {
 	node           *corev3.Node
 	typeURL, nonce string
 	text           string // of a rejection
@@ -43,18 +43,18 @@ type reply struct {
 }
 
 // receive returns the next request.
-func (c *client) receive() (heard, error) {
+func (c *client) receive() (clientRequest, error) {
 	if c.protocol == Envoy {
 		r := &discoveryv3.DeltaDiscoveryRequest{}
 		held, err := c.read(r)
-		return heard{
+		return clientRequest{
 			node: r.GetNode(), typeURL: r.GetTypeUrl(), nonce: r.GetResponseNonce(), text: rejection(r.GetErrorDetail()), slot: held,
 			wish: wish{more: r.GetResourceNamesSubscribe(), fewer: r.GetResourceNamesUnsubscribe(), has: r.GetInitialResourceVersions()},
 		}, err
 	}
 	r := &discoveryv3.DiscoveryRequest{}
 	held, err := c.read(r)
-	return heard{
+	return clientRequest{
 		node: r.GetNode(), typeURL: r.GetTypeUrl(), nonce: r.GetResponseNonce(), text: rejection(r.GetErrorDetail()), slot: held,
 		wish: wish{more: r.GetResourceNames()},
 	}, err
@@ -70,7 +70,7 @@ func rejection(said *rpcstatus.Status) string {
 
 // run answers requests until the stream ends. One request is read while another is handled.
 func (c *client) run() error {
-	requests := make(chan heard)
+	requests := make(chan clientRequest)
 	go func() {
 		defer close(requests)
 		for {
@@ -108,9 +108,9 @@ func (c *client) run() error {
 // shared with other streams.
 func (c *client) send(r reply) error {
 	c.answers++
-	a := answer{nonce: c.nonces + strconv.Itoa(c.answers), put: make([]versioned, 0, len(r.resources)), removed: r.removed, whole: c.wants[r.kind].whole()}
+	a := answer{nonce: c.nonces + strconv.Itoa(c.answers), put: make([]nameVersion, 0, len(r.resources)), removed: r.removed, whole: c.wants[r.kind].whole()}
 	for _, one := range r.resources {
-		a.put = append(a.put, versioned{one.GetName(), cmp.Or(r.version, one.GetVersion())})
+		a.put = append(a.put, nameVersion{one.GetName(), cmp.Or(r.version, one.GetVersion())})
 	}
 	p := &c.kinds[r.kind]
 	c.answer(p.drop(&a))

@@ -14,7 +14,7 @@ import (
 // pause holds up a request of a stream whose identity says more than its proxies have to, so
 // that it takes the time of no other. What is to be sent goes meanwhile, unless others wait for
 // the slot: a client may be slow to read.
-func (c *client) pause(h *heard) error {
+func (c *client) pause(h *clientRequest) error {
 	surplus := c.say(len(h.wish.more) + len(h.wish.fewer) + len(h.wish.has))
 	if surplus <= 0 {
 		return nil
@@ -58,7 +58,7 @@ func (c *client) settle(kind envoyconfig.Kind, held *slot) error {
 }
 
 // hear handles a request, which takes no time of the client but for what it is sent before.
-func (c *client) hear(h heard) error {
+func (c *client) hear(h clientRequest) error {
 	if h.slot != nil {
 		h.slot.late.Stop()
 		defer h.slot.leave()
@@ -117,7 +117,7 @@ func (c *client) said(kind envoyconfig.Kind, text string) {
 
 // note notes a request for a type that is served, and reports whether it says something to
 // an answer.
-func (c *client) note(kind envoyconfig.Kind, h *heard) (answered bool, err error) {
+func (c *client) note(kind envoyconfig.Kind, h *clientRequest) (answered bool, err error) {
 	p, now := &c.kinds[kind], time.Now()
 	if !p.asked { // only this stream changes it
 		var foreign map[string]int

@@ -14,8 +14,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
-// noted is a stream that notes when it is sent an answer.
-type noted struct {
+// streamLog is a stream that notes when it is sent an answer.
+type streamLog struct {
 	grpc.ServerStream
 
 	at []time.Time
@@ -23,7 +23,7 @@ type noted struct {
 	read <-chan struct{}
 }
 
-func (n *noted) SendMsg(any) error {
+func (n *streamLog) SendMsg(any) error {
 	n.at = append(n.at, time.Now())
 	if n.read != nil {
 		<-n.read
@@ -32,8 +32,8 @@ func (n *noted) SendMsg(any) error {
 }
 
 // waiting is a proxy to which an answer with a route is to be sent.
-func waiting() (*client, *noted) {
-	f, stream := newFleet("shop/edge"), &noted{}
+func waiting() (*client, *streamLog) {
+	f, stream := newFleet("shop/edge"), &streamLog{}
 	c := hung(f)
 	c.server.stats.of = map[Protocol]*[envoyconfig.Kinds]outcomes{Envoy: {}}
 	c.account, c.node, c.wire = &account{}, &corev3.Node{Id: "a"}, stream
@@ -45,7 +45,7 @@ func waiting() (*client, *noted) {
 // any more is none that it has yet to acknowledge, also where it changed at that moment.
 func TestContract141ARequestForgetsWhatWasToBeSentBeforeIt(t *testing.T) {
 	c, stream := waiting()
-	err := c.hear(heard{typeURL: envoyconfig.Routes.TypeURL(), wish: wish{fewer: []string{"port-8080"}}})
+	err := c.hear(clientRequest{typeURL: envoyconfig.Routes.TypeURL(), wish: wish{fewer: []string{"port-8080"}}})
 	for len(c.replies) > 0 && err == nil {
 		err = c.send(<-c.replies)
 	}
@@ -65,7 +65,7 @@ func TestContract66AnswersDoNotWaitForARequestThatIsHeldUp(t *testing.T) {
 		c.account.said, c.account.asOf = namesAtOnce+20*namesASecond, began
 		done := make(chan error, 1)
 		go func() {
-			done <- c.hear(heard{typeURL: envoyconfig.Endpoints.TypeURL(), wish: wish{more: []string{"web.shop:80"}}})
+			done <- c.hear(clientRequest{typeURL: envoyconfig.Endpoints.TypeURL(), wish: wish{more: []string{"web.shop:80"}}})
 		}()
 		synctest.Wait()
 		if len(stream.at) != 1 || stream.at[0] != began {
@@ -88,7 +88,7 @@ func TestContract146AStreamThatHoldsTheSlotReadsInTime(t *testing.T) {
 		c.account.said, c.account.asOf = namesAtOnce+20*namesASecond, began
 		c.end, c.ended, stream.read = end, ctx.Done(), ctx.Done()
 		held := &slot{late: time.AfterFunc(requestTime, func() { end(errStops) }), leave: func() { left = true }}
-		if err := c.hear(heard{typeURL: envoyconfig.Endpoints.TypeURL(), slot: held}); err != nil {
+		if err := c.hear(clientRequest{typeURL: envoyconfig.Endpoints.TypeURL(), slot: held}); err != nil {
 			t.Fatal(err)
 		}
 		if took := time.Since(began); !left || took < 20*time.Second+requestTime || took > 22*time.Second+requestTime {

@@ -56,7 +56,7 @@ func (s *Server) resolve(one *envoyconfig.ObjectState, listeners []envoyconfig.L
 		case len(one.Unresolved) == mostUnresolved:
 			one.More++
 		default:
-			one.Unresolved = append(one.Unresolved, envoyconfig.Unresolved{Port: int32(port), Route: route, Reason: reason, Text: text})
+			one.Unresolved = append(one.Unresolved, envoyconfig.UnresolvedRef{Port: int32(port), Route: route, Reason: reason, Text: text})
 		}
 	}
 	for i := range listeners {

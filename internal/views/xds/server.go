@@ -70,7 +70,7 @@ type Server struct {
 	room  *transport.Room
 
 	mu       sync.Mutex
-	services map[join.Key]*translated // nil before the first join is translated
+	services map[join.Key]*translation // nil before the first join is translated
 	shared   [envoyconfig.Kinds]*collection
 	traffic  map[string]envoyconfig.Traffic // by fleet
 	fleets   map[string]*fleet

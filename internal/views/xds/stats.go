@@ -82,19 +82,19 @@ func (c *client) rejects() bool {
 type Stream struct {
 	// Client is NAMESPACE/NAME of the certificate, or what the client says of itself
 	// where there are no certificates.
-	Client   string    `json:"client"`
-	Protocol Protocol  `json:"protocol"`
-	Node     string    `json:"node"`
-	Address  string    `json:"address"`
-	Since    time.Time `json:"since"`
-	Sent     []Sent    `json:"sent"`
+	Client   string          `json:"client"`
+	Protocol Protocol        `json:"protocol"`
+	Node     string          `json:"node"`
+	Address  string          `json:"address"`
+	Since    time.Time       `json:"since"`
+	Sent     []SentResources `json:"sent"`
 	// Fleet is where the fleet of an Envoy is written down; missing for clients of gRPC, and
 	// for one that has asked for nothing yet.
 	Fleet *Definition `json:"fleet,omitempty"`
 }
 
-// Sent is what a client was sent of one kind.
-type Sent struct {
+// SentResources is what a client was sent of one kind.
+type SentResources struct {
 	// Type is CDS, EDS, LDS or RDS.
 	Type      string     `json:"type"`
 	Resources []Resource `json:"resources"`
@@ -140,7 +140,7 @@ func (c *client) stream() Stream {
 		if !p.asked {
 			continue
 		}
-		sent := Sent{Type: envoyconfig.Kind(kind).String(), Resources: []Resource{}, Rejected: p.rejection()}
+		sent := SentResources{Type: envoyconfig.Kind(kind).String(), Resources: []Resource{}, Rejected: p.rejection()}
 		for _, name := range slices.Sorted(maps.Keys(p.sent)) {
 			newest, acked := p.sent[name], p.acked[name]
 			r := Resource{Name: name, Version: newest.version, SentAt: newest.at.UTC()}

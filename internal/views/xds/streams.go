@@ -56,7 +56,7 @@ func (s *Server) grpc(ctx context.Context) *grpc.Server {
 		}), s}))
 	}
 	server := grpc.NewServer(options...)
-	discoveryv3.RegisterAggregatedDiscoveryServiceServer(server, &aggregated{server: s, streams: ctx})
+	discoveryv3.RegisterAggregatedDiscoveryServiceServer(server, &aggregatedService{server: s, streams: ctx})
 	return server
 }
 
@@ -87,8 +87,8 @@ func (c clientCounts) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthI
 	return connection, info, err
 }
 
-// aggregated is the service of gRPC.
-type aggregated struct {
+// aggregatedService is the service of gRPC.
+type aggregatedService struct {
 	discoveryv3.UnimplementedAggregatedDiscoveryServiceServer
 
 	server *Server
@@ -98,17 +98,17 @@ type aggregated struct {
 }
 
 // DeltaAggregatedResources serves an Envoy.
-func (a *aggregated) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
+func (a *aggregatedService) DeltaAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_DeltaAggregatedResourcesServer) error {
 	return a.serve(stream, Envoy)
 }
 
 // StreamAggregatedResources serves a client of gRPC.
-func (a *aggregated) StreamAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
+func (a *aggregatedService) StreamAggregatedResources(stream discoveryv3.AggregatedDiscoveryService_StreamAggregatedResourcesServer) error {
 	return a.serve(stream, GRPC)
 }
 
 // serve serves one stream.
-func (a *aggregated) serve(stream grpc.ServerStream, protocol Protocol) error {
+func (a *aggregatedService) serve(stream grpc.ServerStream, protocol Protocol) error {
 	s, from := a.server, stream.Context()
 	other, _ := peer.FromContext(from) // gRPC always says who it is
 	identity, err := s.identify(other)

@@ -38,7 +38,7 @@ func (l *lines) String() string {
 }
 
 // sent finds what a stream was sent of one type.
-func sent(s *server, node, kind string) xds.Sent {
+func sent(s *server, node, kind string) xds.SentResources {
 	for _, stream := range s.Streams() {
 		for _, one := range stream.Sent {
 			if stream.Node == node && one.Type == kind {
@@ -46,7 +46,7 @@ func sent(s *server, node, kind string) xds.Sent {
 			}
 		}
 	}
-	return xds.Sent{}
+	return xds.SentResources{}
 }
 
 func TestContract70ARejectionIsToldInTheClientsOwnWordsAndAnAcknowledgementWithItsTime(t *testing.T) {

@@ -11,38 +11,38 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
-// translated is a Service with its resources, for both kinds of clients.
-type translated struct {
+// translation is a Service with its resources, for both kinds of clients.
+type translation struct {
 	service     *join.Service
 	grpc, envoy set
 }
 
 // translate returns a Service with its resources, of which nothing is made yet. What does
 // not depend on endpoints stays what it was where the Service is the same.
-func (s *Server) translate(j cache.JoinedService, before *translated) *translated {
+func (s *Server) translate(j cache.JoinedService, before *translation) *translation {
 	var grpc, envoy *set
 	if before.same(j.Service) {
 		grpc, envoy = &before.grpc, &before.envoy
 	}
-	return &translated{j.Service, form(envoyconfig.GRPC).of(j, s.opts.Settings, grpc), form(envoyconfig.Envoy).of(j, s.opts.Settings, envoy)}
+	return &translation{j.Service, form(envoyconfig.GRPC).of(j, s.opts.Settings, grpc), form(envoyconfig.Envoy).of(j, s.opts.Settings, envoy)}
 }
 
 // same reports whether the Service is the one that was translated.
-func (t *translated) same(service *join.Service) bool { return t != nil && t.service == service }
+func (t *translation) same(service *join.Service) bool { return t != nil && t.service == service }
 
 // update takes over Services that changed, and sends what that changes.
 func (s *Server) update(changed []cache.JoinedService, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.services == nil {
-		s.services = make(map[join.Key]*translated)
+		s.services = make(map[join.Key]*translation)
 	}
 	var put, endpoints set
 	var gone [envoyconfig.Kinds][]string
 	// Of most only the endpoints change.
 	redefined := make(map[join.Key]bool)
 	for _, joined := range changed {
-		before, after := s.services[joined.Key], &translated{}
+		before, after := s.services[joined.Key], &translation{}
 		if joined.Service == nil {
 			delete(s.services, joined.Key)
 		} else {

@@ -167,16 +167,16 @@ func (c *client) lanSubject(verb string) subject {
 	}
 }
 
-// managed reads the nodes of a cluster that IONOS manages, one request for the
+// managedCluster reads the nodes of a cluster that IONOS manages, one request for the
 // node pools and one for each of them.
-type managed struct {
+type managedCluster struct {
 	*client
 	// selector is nil where every node is meant.
 	selector labels.Selector
 }
 
 // Read implements NodeReader.
-func (m managed) Read(ctx context.Context) ([]inventory.Node, error) {
+func (m managedCluster) Read(ctx context.Context) ([]inventory.Node, error) {
 	about := subject{"list the node pools of cluster " + m.cluster, "correct IONOS_CLUSTER_ID=" + m.cluster + ", which the API does not know"}
 	pools, err := m.list(about, 0, func(_, _ int32) (*ionoscloud.APIResponse, error) {
 		_, answer, err := m.sdk.KubernetesApi.K8sNodepoolsGet(ctx, m.cluster).Depth(1).Pretty(false).Execute()
@@ -206,7 +206,7 @@ func (m managed) Read(ctx context.Context) ([]inventory.Node, error) {
 }
 
 // members lists the nodes of one node pool.
-func (m managed) members(ctx context.Context, pool document) ([]inventory.Node, error) {
+func (m managedCluster) members(ctx context.Context, pool document) ([]inventory.Node, error) {
 	about := subject{"list the nodes of node pool " + pool.ID, "if the pool was not deleted just now, correct IONOS_CLUSTER_ID=" + m.cluster}
 	documents, err := m.list(about, 0, func(_, _ int32) (*ionoscloud.APIResponse, error) {
 		_, answer, err := m.sdk.KubernetesApi.K8sNodepoolsNodesGet(ctx, m.cluster, pool.ID).Depth(1).Pretty(false).Execute()

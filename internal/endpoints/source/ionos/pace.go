@@ -109,7 +109,7 @@ func New(options Options) (*Source, error) {
 	if options.Nodes != nil {
 		return s, nil
 	}
-	all := managed{client: s.client}
+	all := managedCluster{client: s.client}
 	if options.Selector != "" {
 		selector, err := labels.Parse(options.Selector)
 		if err != nil {

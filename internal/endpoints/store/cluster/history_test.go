@@ -25,7 +25,7 @@ func TestContract56AfterAnyHistoryEachViewSaysWhatTheServerHolds(t *testing.T) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			inWorld(t, []string{"blog", "shop"}, func(t *testing.T, w *world, hub *cluster.Hub) {
 				synctest.Wait() // the watches are open
-				h := &history{t: t, world: w, hub: hub, random: rand.New(rand.NewPCG(seed, 0)), views: map[string]*known{}}
+				h := &history{t: t, world: w, hub: hub, random: rand.New(rand.NewPCG(seed, 0)), views: map[string]*sliceView{}}
 				for range 60 {
 					h.step()
 					h.check()
@@ -40,11 +40,11 @@ type history struct {
 	world  *world
 	hub    *cluster.Hub
 	random *rand.Rand
-	views  map[string]*known // by namespace and slice name
+	views  map[string]*sliceView // by namespace and slice name
 }
 
-// known is a view, and what it said last.
-type known struct {
+// sliceView is a view, and what it said last.
+type sliceView struct {
 	*cluster.Store
 
 	target publish.Target
@@ -75,7 +75,7 @@ func (h *history) step() {
 			delete(h.views, key)
 			return
 		}
-		h.views[key] = &known{Store: viewOf(h.t, h.hub, namespace, target.Service, target.SliceName), target: target}
+		h.views[key] = &sliceView{Store: viewOf(h.t, h.hub, namespace, target.Service, target.SliceName), target: target}
 		h.views[key].said = loaded(h.t, h.views[key].Store)
 	default:
 		for _, namespace := range []string{"blog", "shop"} {

@@ -56,8 +56,8 @@ func newHubFixture(t *testing.T, server *controlplane.ControlPlane) *storetest.F
 	return &storetest.Fixture{Target: target, Store: start(), Hand: namespace, Restart: start, Requests: namespace.Requests}
 }
 
-// running is a hub that runs until the test ends.
-type running struct {
+// hubRun is a hub that runs until the test ends.
+type hubRun struct {
 	*cluster.Hub
 
 	t     *testing.T
@@ -65,7 +65,7 @@ type running struct {
 }
 
 // startHub runs a hub as that user, over the namespaces.
-func startHub(t *testing.T, server *controlplane.ControlPlane, user string, namespaces ...string) *running {
+func startHub(t *testing.T, server *controlplane.ControlPlane, user string, namespaces ...string) *hubRun {
 	t.Helper()
 	hub, err := cluster.New(cluster.Options{Way: kube.Fixed(server.UserConfig(user)), ManagedBy: manager})
 	if err != nil {
@@ -79,11 +79,11 @@ func startHub(t *testing.T, server *controlplane.ControlPlane, user string, name
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &running{Hub: hub, t: t, admin: admin}
+	return &hubRun{Hub: hub, t: t, admin: admin}
 }
 
 // view returns the view of one target.
-func (r *running) view(service, sliceName, namespace string) *view {
+func (r *hubRun) view(service, sliceName, namespace string) *view {
 	r.t.Helper()
 	target := storetest.Target(namespace)
 	target.Service, target.SliceName = service, sliceName
@@ -95,7 +95,7 @@ func (r *running) view(service, sliceName, namespace string) *view {
 }
 
 // views returns views of so many targets, each with its Service.
-func (r *running) views(namespace string, many int) []*view {
+func (r *hubRun) views(namespace string, many int) []*view {
 	r.t.Helper()
 	var all []*view
 	for i := range many {

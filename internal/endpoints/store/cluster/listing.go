@@ -5,7 +5,7 @@ import "container/heap"
 // listing bounds what is kept of the Services of one list until it is complete: of those that say
 // most, known ones and those of targets last, only that they exist.
 func (s *scope) listing() func(*Service) *Service {
-	var kept largest
+	var kept cutOrder
 	size := 0
 	return func(is *Service) *Service {
 		s.mu.Lock()
@@ -13,9 +13,9 @@ func (s *scope) listing() func(*Service) *Service {
 		last := s.space.fills(is.Key.Service) || known != nil && !known.left && is.size() <= known.size()
 		s.mu.Unlock()
 		size += is.size()
-		heap.Push(&kept, listed{is, last})
+		heap.Push(&kept, listedService{is, last})
 		for size > 2*mostWithTargets {
-			most := heap.Pop(&kept).(listed) //nolint:errcheck // Push takes no other
+			most := heap.Pop(&kept).(listedService) //nolint:errcheck // Push takes no other
 			size -= most.size()
 			*most.Service = *most.bare() // it was given to no one yet
 		}
@@ -23,30 +23,30 @@ func (s *scope) listing() func(*Service) *Service {
 	}
 }
 
-// listed is a Service of a list that is not complete.
-type listed struct {
+// listedService is a Service of a list that is not complete.
+type listedService struct {
 	*Service
 
 	last bool
 }
 
-// largest has first what is cut first.
-type largest []listed
+// cutOrder has first what is cut first.
+type cutOrder []listedService
 
-func (l largest) Len() int      { return len(l) }
-func (l largest) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
-func (l largest) Less(i, j int) bool {
+func (l cutOrder) Len() int      { return len(l) }
+func (l cutOrder) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
+func (l cutOrder) Less(i, j int) bool {
 	return l[i].last == l[j].last && l[i].size() > l[j].size() || !l[i].last && l[j].last
 }
 
 // Push implements heap.Interface.
-func (l *largest) Push(one any) { *l = append(*l, one.(listed)) } //nolint:errcheck // listing pushes no other
+func (l *cutOrder) Push(one any) { *l = append(*l, one.(listedService)) } //nolint:errcheck // listing pushes no other
 
 // Pop implements heap.Interface.
-func (l *largest) Pop() any {
+func (l *cutOrder) Pop() any {
 	end := len(*l) - 1
 	one := (*l)[end]
-	(*l)[end] = listed{}
+	(*l)[end] = listedService{}
 	*l = (*l)[:end]
 	return one
 }

@@ -19,8 +19,8 @@ import (
 type scope struct {
 	hub       *Hub
 	namespace string
-	services  *watched
-	slices    *watched
+	services  *scopeWatch
+	slices    *scopeWatch
 	// stop ends the watches, nil before they began, and wanted is when they were asked for
 	// last; both under the lock of the hub, but that only its Run sets stop.
 	stop   func()
@@ -47,7 +47,7 @@ func newScope(hub *Hub, namespace string) *scope {
 	return s
 }
 
-func (s *scope) watches() []*watched { return []*watched{s.slices, s.services} }
+func (s *scope) watches() []*scopeWatch { return []*scopeWatch{s.slices, s.services} }
 
 // stale says which watch is not current, nil if both are.
 func (s *scope) stale(now time.Time) error {

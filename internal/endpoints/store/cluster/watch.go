@@ -18,8 +18,8 @@ import (
 // one that the program has no right to.
 const refusedMax = 20 * time.Second
 
-// watched is one of the watches of a scope.
-type watched struct {
+// scopeWatch is one of the watches of a scope.
+type scopeWatch struct {
 	kube.Reflector
 
 	complete chan struct{} // closed by the first complete list
@@ -27,8 +27,8 @@ type watched struct {
 
 // newWatch makes a watch of the hub. One that was refused ends the pause of all others
 // when it is refused no more.
-func newWatch(hub *Hub, what string, resource kube.Resource, object runtime.Object, feed kube.Store) *watched {
-	w := &watched{complete: make(chan struct{}), Reflector: kube.Reflector{
+func newWatch(hub *Hub, what string, resource kube.Resource, object runtime.Object, feed kube.Store) *scopeWatch {
+	w := &scopeWatch{complete: make(chan struct{}), Reflector: kube.Reflector{
 		Client: hub.client, What: what, Resource: resource, Object: object, Store: feed,
 	}}
 	if hub.options.Only != nil {
@@ -53,14 +53,14 @@ func newWatch(hub *Hub, what string, resource kube.Resource, object runtime.Obje
 }
 
 // listed is called when a complete list was taken over, with the lock of the scope.
-func (w *watched) listed() {
+func (w *scopeWatch) listed() {
 	if !w.isComplete() {
 		close(w.complete)
 	}
 }
 
 // await waits for the first complete list, or for the end of ctx.
-func (w *watched) await(ctx context.Context) error {
+func (w *scopeWatch) await(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (w *watched) await(ctx context.Context) error {
 }
 
 // isComplete reports whether there was a complete list.
-func (w *watched) isComplete() bool {
+func (w *scopeWatch) isComplete() bool {
 	select {
 	case <-w.complete:
 		return true

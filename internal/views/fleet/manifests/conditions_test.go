@@ -30,7 +30,7 @@ func steady() manifests.FleetState {
 			Status:     appsv1.DeploymentStatus{ObservedGeneration: 3, Replicas: 2, UpdatedReplicas: 2, ReadyReplicas: 2, AvailableReplicas: 2},
 		},
 		Pods: []manifests.Pod{{Name: "edge-1", Ready: true}, {Name: "edge-2", Ready: true}},
-		Streams: manifests.Streams{Asked: true, Answered: 2, All: []envoyconfig.Following{
+		Streams: manifests.Streams{Asked: true, Answered: 2, All: []envoyconfig.ProxyState{
 			{Node: "edge-1", Generation: 5, Since: started}, {Node: "edge-2", Generation: 5, Since: started},
 		}, Served: []envoyconfig.ObjectState{{Generation: 5}, {Generation: 5}}},
 	}
@@ -71,10 +71,10 @@ func TestContract89TheConditionsSayWhatWasSeen(t *testing.T) {
 		"a Pod is starting": {func(s *manifests.FleetState) { s.Pods[1].Ready, s.Streams.All = false, s.Streams.All[:1] }, "Synced", yes, "Acknowledged", ""},
 		"no Pod":            {func(s *manifests.FleetState) { s.Pods = nil }, "Synced", no, "NoReadyPod", ""},
 		"an old stream beside the new one": {func(s *manifests.FleetState) {
-			s.Streams.All = append(s.Streams.All, envoyconfig.Following{Node: "edge-2", Generation: 4, Since: time.Unix(-9, 0), Rejected: []envoyconfig.RejectedKind{{Type: "CDS", Text: "no"}}})
+			s.Streams.All = append(s.Streams.All, envoyconfig.ProxyState{Node: "edge-2", Generation: 4, Since: time.Unix(-9, 0), Rejected: []envoyconfig.RejectedKind{{Type: "CDS", Text: "no"}}})
 		}, "Synced", yes, "Acknowledged", ""},
 		"the new stream beside an old one": {func(s *manifests.FleetState) {
-			s.Streams.All = append(s.Streams.All, envoyconfig.Following{Node: "edge-2", Generation: 4, Since: time.Unix(9, 0)})
+			s.Streams.All = append(s.Streams.All, envoyconfig.ProxyState{Node: "edge-2", Generation: 4, Since: time.Unix(9, 0)})
 		}, "Synced", no, "NotAcknowledged", ""},
 		"a replica is missing, and with it a stream": {func(s *manifests.FleetState) {
 			s.Streams.All, s.Streams.Answered, s.Streams.Missing = s.Streams.All[:1], 1, "10.0.0.9: no route"
@@ -89,7 +89,7 @@ func TestContract89TheConditionsSayWhatWasSeen(t *testing.T) {
 			s.Streams.All[0].Rejected = []envoyconfig.RejectedKind{{Type: "LDS", Text: "no such\nsocket"}}
 		}, "Rejected", yes, "Rejected", "Pod edge-1 keeps its last good configuration, because it rejects LDS: no such socket"},
 		"a Pod that is gone rejects": {func(s *manifests.FleetState) {
-			s.Streams.All = append(s.Streams.All, envoyconfig.Following{Node: "edge-0", Rejected: []envoyconfig.RejectedKind{{Type: "LDS", Text: "no socket"}}})
+			s.Streams.All = append(s.Streams.All, envoyconfig.ProxyState{Node: "edge-0", Rejected: []envoyconfig.RejectedKind{{Type: "LDS", Text: "no socket"}}})
 		}, "Rejected", no, "NotRejected", ""},
 	} {
 		seen := steady()
@@ -137,7 +137,7 @@ func overdue() []appsv1.DeploymentCondition {
 func TestContract151And152TheConditionsSayWhatIsInEffectAndLeadsSomewhere(t *testing.T) {
 	t.Parallel()
 	const yes, no, open = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
-	nowhere := envoyconfig.ObjectState{Generation: 5, More: 2, Unresolved: []envoyconfig.Unresolved{
+	nowhere := envoyconfig.ObjectState{Generation: 5, More: 2, Unresolved: []envoyconfig.UnresolvedRef{
 		{Port: 8443, Route: 2, Reason: "NotShown", Text: "Service shop/web is not shown"}, {Port: 5432, Reason: "PortNotFound", Text: "no\nport"},
 	}}
 	mistake := func(s *manifests.FleetState) { s.Mistake = errors.New(`listener "http" leads nowhere`) }

@@ -47,7 +47,7 @@ type Streams struct {
 	Answered int
 	Missing  string
 	// All are the streams of the fleet. The node of one is its Pod.
-	All []envoyconfig.Following
+	All []envoyconfig.ProxyState
 	// Served is what each replica that knows the fleet says of it.
 	Served []envoyconfig.ObjectState
 }
@@ -89,8 +89,8 @@ func connected(s FleetState) int32 {
 
 // newest are the streams by Pod. Of a Pod that went to another replica the old one may
 // still be there.
-func (s Streams) newest() map[string]envoyconfig.Following {
-	of := make(map[string]envoyconfig.Following, len(s.All))
+func (s Streams) newest() map[string]envoyconfig.ProxyState {
+	of := make(map[string]envoyconfig.ProxyState, len(s.All))
 	for _, one := range s.All {
 		if had, there := of[one.Node]; !there || one.Since.After(had.Since) {
 			of[one.Node] = one

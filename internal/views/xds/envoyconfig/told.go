@@ -7,9 +7,9 @@ import (
 
 // What a server of xDS tells the operator of fleets, as JSON.
 
-// Following says how far a proxy of a fleet follows. It is short, because the operator of
+// ProxyState says how far a proxy of a fleet follows. It is short, because the operator of
 // fleets asks for it twice a second.
-type Following struct {
+type ProxyState struct {
 	Client string    `json:"client"`
 	Node   string    `json:"node"`
 	Since  time.Time `json:"since"`
@@ -44,14 +44,14 @@ type ObjectState struct {
 	Problem string `json:"problem,omitempty"`
 	// Unresolved are the first listeners and routes that lead nowhere, and More is how many
 	// there are beside them. Whether there are endpoints is not looked at.
-	Unresolved []Unresolved `json:"unresolved,omitempty"`
-	More       int          `json:"more,omitempty"`
+	Unresolved []UnresolvedRef `json:"unresolved,omitempty"`
+	More       int             `json:"more,omitempty"`
 	// Notes are what the Services say and the proxies do not heed; the first five.
 	Notes []string `json:"notes,omitempty"`
 }
 
-// Unresolved is a listener or a route that leads nowhere.
-type Unresolved struct {
+// UnresolvedRef is a listener or a route that leads nowhere.
+type UnresolvedRef struct {
 	// Port is that of the listener in the Pods. Route counts from 1; it is 0 where the
 	// listener itself leads nowhere.
 	Port  int32 `json:"port"`
