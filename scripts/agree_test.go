@@ -15,10 +15,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/source/ionos/ionostest"
 )
 
-// told are the nodes of the remote cluster, as the source ionos reads them.
-type told []inventory.Node
+// givenNodes are the nodes of the remote cluster, as the source ionos reads them.
+type givenNodes []inventory.Node
 
-func (n told) Read(context.Context) ([]inventory.Node, error) {
+func (n givenNodes) Read(context.Context) ([]inventory.Node, error) {
 	nodes := slices.Clone(n)
 	for i := range nodes {
 		nodes[i].Addresses = nil
@@ -46,7 +46,7 @@ func TestRenderInventoryAgreesWithTheSourceIONOS(t *testing.T) {
 				Credentials: func() ionos.Credentials {
 					return ionos.Credentials{Token: func() (string, error) { return canary, nil }}
 				},
-				APIURL: w.url, DatacenterID: datacenter, LANID: lan, Nodes: told(nodes),
+				APIURL: w.url, DatacenterID: datacenter, LANID: lan, Nodes: givenNodes(nodes),
 			})
 			must(t, err)
 			want, wantErr := source.Read(t.Context())

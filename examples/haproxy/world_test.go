@@ -197,16 +197,16 @@ func (w *world) get(path string) (string, error) {
 	return string(text), err
 }
 
-// holding is a request that an endpoint has not answered.
-type holding struct {
+// openRequest is a request that an endpoint has not answered.
+type openRequest struct {
 	release chan struct{}
 	answer  chan string
 }
 
 // hold sends requests until the endpoint has one, which it answers at finish.
-func (w *world) hold(t *testing.T, address string) *holding {
+func (w *world) hold(t *testing.T, address string) *openRequest {
 	t.Helper()
-	h := &holding{release: make(chan struct{}), answer: make(chan string, 1)}
+	h := &openRequest{release: make(chan struct{}), answer: make(chan string, 1)}
 	w.mu.Lock()
 	w.held[address] = h.release
 	w.mu.Unlock()
@@ -230,7 +230,7 @@ func (w *world) hold(t *testing.T, address string) *holding {
 	return h
 }
 
-func (h *holding) finish() string {
+func (h *openRequest) finish() string {
 	close(h.release)
 	return <-h.answer
 }

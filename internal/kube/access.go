@@ -35,15 +35,15 @@ type Way interface {
 }
 
 // Fixed is a way that never changes.
-func Fixed(config *rest.Config) Way { return fixed{config} }
+func Fixed(config *rest.Config) Way { return fixedWay{config} }
 
-type fixed struct{ config *rest.Config }
+type fixedWay struct{ config *rest.Config }
 
-func (f fixed) Snapshot() (config *rest.Config, changed func() bool, err error) {
+func (f fixedWay) Snapshot() (config *rest.Config, changed func() bool, err error) {
 	return rest.CopyConfig(f.config), func() bool { return false }, nil
 }
 
-func (f fixed) Describe(err error) error { return err }
+func (f fixedWay) Describe(err error) error { return err }
 
 // Access is the way to an API server as files say it: a kubeconfig, or without one
 // the ServiceAccount of the Pod. Its errors name the setting and the remedy and

@@ -15,13 +15,13 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 )
 
-// plugged is a transport that waits for its plugin and ignores the context.
-type plugged struct {
+// pluginTransport is a transport that waits for its plugin and ignores the context.
+type pluginTransport struct {
 	free            chan struct{}
 	under, mostSeen atomic.Int64
 }
 
-func (p *plugged) RoundTrip(request *http.Request) (*http.Response, error) {
+func (p *pluginTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	n := p.under.Add(1)
 	for most := p.mostSeen.Load(); n > most && !p.mostSeen.CompareAndSwap(most, n); most = p.mostSeen.Load() {
 	}
@@ -47,7 +47,7 @@ func ask(ctx context.Context, t *testing.T, client *http.Client) error {
 }
 
 func TestContract30AnExecPluginThatHangsKeepsNoRequestBeyondItsContext(t *testing.T) {
-	inner := &plugged{free: make(chan struct{})}
+	inner := &pluginTransport{free: make(chan struct{})}
 	client := &http.Client{Transport: inner}
 	kube.Bound(&rest.Config{ExecProvider: &clientcmdapi.ExecConfig{}}, client)
 	var asked sync.WaitGroup
@@ -72,7 +72,7 @@ func TestContract30AnExecPluginThatHangsKeepsNoRequestBeyondItsContext(t *testin
 }
 
 func TestWithoutAPluginTheTransportIsAsItWas(t *testing.T) {
-	inner := &plugged{}
+	inner := &pluginTransport{}
 	client := &http.Client{Transport: inner}
 	kube.Bound(&rest.Config{}, client)
 	if client.Transport != inner {

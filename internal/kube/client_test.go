@@ -214,17 +214,17 @@ func TestAServerThatIsSilentIsGivenUpInTime(t *testing.T) {
 type endless struct{}
 
 func (endless) RoundTrip(r *http.Request) (*http.Response, error) {
-	body := make(waiting)
+	body := make(waitingBody)
 	context.AfterFunc(r.Context(), func() { close(body) })
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: body, Request: r}, nil
 }
 
-// waiting is a body that ends when it is closed.
-type waiting chan struct{}
+// waitingBody is a body that ends when it is closed.
+type waitingBody chan struct{}
 
-func (w waiting) Read([]byte) (int, error) { <-w; return 0, context.Canceled }
+func (w waitingBody) Read([]byte) (int, error) { <-w; return 0, context.Canceled }
 
-func (waiting) Close() error { return nil }
+func (waitingBody) Close() error { return nil }
 
 func TestAWatchEndsAlsoWhereTheServerDoesNotEndIt(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {

@@ -16,14 +16,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 )
 
-// paged is an API server that cannot stream lists, and answers them in as many pages as there are
+// pageServer is an API server that cannot stream lists, and answers them in as many pages as there are
 // endings: after its two objects each page ends with that error, nil for as it is to.
-type paged struct {
+type pageServer struct {
 	endings []error
 	lists   []string // what was asked for, by where it goes on
 }
 
-func (p *paged) RoundTrip(r *http.Request) (*http.Response, error) {
+func (p *pageServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	query := r.URL.Query()
 	switch {
 	case query.Has("sendInitialEvents"):
@@ -67,7 +67,7 @@ func TestContract244AllPagesOfAListHaveOneBound(t *testing.T) {
 		"the only page breaks off":   {[]error{&net.OpError{Op: "read", Net: "tcp", Err: net.ErrClosed}}, 2},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server, taken := &paged{endings: c.endings}, make(chan []string, 1)
+			server, taken := &pageServer{endings: c.endings}, make(chan []string, 1)
 			config := &rest.Config{Host: "https://192.0.2.1"}
 			config.Wrap(func(http.RoundTripper) http.RoundTripper { return server })
 			const room = 3

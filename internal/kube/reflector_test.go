@@ -19,14 +19,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
-// refusing is an API server that refuses everything, and counts.
-type refusing struct {
+// refusalServer is an API server that refuses everything, and counts.
+type refusalServer struct {
 	t        *testing.T
 	mu       sync.Mutex
 	requests int
 }
 
-func (r *refusing) RoundTrip(request *http.Request) (*http.Response, error) {
+func (r *refusalServer) RoundTrip(request *http.Request) (*http.Response, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.requests++
@@ -38,7 +38,7 @@ func (r *refusing) RoundTrip(request *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-func (r *refusing) count() int {
+func (r *refusalServer) count() int {
 	synctest.Wait()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -48,7 +48,7 @@ func (r *refusing) count() int {
 // A right that is missing may be missing for ever. That it was given is known elsewhere.
 func TestAReflectorAsksSeldomWhereItIsRefusedAndAtOnceAfterNews(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		server := &refusing{t: t}
+		server := &refusalServer{t: t}
 		news := make(chan chan struct{}, 1)
 		news <- make(chan struct{})
 		config := &rest.Config{Host: "https://192.0.2.1"}

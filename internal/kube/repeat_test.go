@@ -12,15 +12,15 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 )
 
-// closed answers the first requests with the error of a connection that we closed
+// closedConnTransport answers the first requests with the error of a connection that we closed
 // ourselves, and passes the others on.
-type closed struct {
+type closedConnTransport struct {
 	http.RoundTripper
 
 	fails, requests int
 }
 
-func (c *closed) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c *closedConnTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if c.requests++; c.requests <= c.fails {
 		return nil, &net.OpError{Op: "write", Net: "tcp", Err: net.ErrClosed}
 	}
@@ -46,7 +46,7 @@ func TestContract21OnlyReadsAreRepeatedAfterWeClosedTheConnection(t *testing.T) 
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newServer(t, http.StatusOK)
-			transport := &closed{fails: c.fails}
+			transport := &closedConnTransport{fails: c.fails}
 			config := &rest.Config{Host: s.URL}
 			config.Wrap(func(inner http.RoundTripper) http.RoundTripper {
 				transport.RoundTripper = inner

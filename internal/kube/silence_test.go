@@ -20,9 +20,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
-// resting is an API server where nothing changes. Like a real one it sends a bookmark
+// calmServer is an API server where nothing changes. Like a real one it sends a bookmark
 // two seconds before a watch ends, and ends it in time.
-type resting struct {
+type calmServer struct {
 	mu sync.Mutex
 	// streams says that it can begin a watch with the list.
 	streams bool
@@ -45,20 +45,20 @@ type resting struct {
 	revision int
 }
 
-func (s *resting) set(change func()) {
+func (s *calmServer) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change()
 }
 
 // counts returns how many lists and watches there were, each complete list once.
-func (s *resting) counts() (lists, watches int) {
+func (s *calmServer) counts() (lists, watches int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lists, s.watches
 }
 
-func (s *resting) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *calmServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	query := r.URL.Query()
 	begins, watches := query.Has("sendInitialEvents"), query.Has("watch")
 	s.mu.Lock()
@@ -100,7 +100,7 @@ func seconds(text string) time.Duration {
 }
 
 // stream is the body of a watch.
-func (s *resting) stream(ctx context.Context, begins bool, lasts time.Duration) io.ReadCloser {
+func (s *calmServer) stream(ctx context.Context, begins bool, lasts time.Duration) io.ReadCloser {
 	body, stream := io.Pipe()
 	silent, cut, lists := s.silent, s.cut, s.lists
 	if cut == 0 {
@@ -123,13 +123,13 @@ func (s *resting) stream(ctx context.Context, begins bool, lasts time.Duration) 
 }
 
 // moved reports whether the revision of the server is another one than after so many lists.
-func (s *resting) moved(lists int) bool {
+func (s *calmServer) moved(lists int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return !s.rare || s.lists > lists
 }
 
-func (s *resting) bookmark(stream io.Writer, annotations string) {
+func (s *calmServer) bookmark(stream io.Writer, annotations string) {
 	s.mu.Lock()
 	s.revision++
 	revision := s.revision
@@ -145,7 +145,7 @@ func answer(r *http.Request, code int, body string) *http.Response {
 }
 
 // atRest runs the test in a bubble with a reflector that has listed once.
-func atRest(t *testing.T, s *resting, test func(r *kube.Reflector)) {
+func atRest(t *testing.T, s *calmServer, test func(r *kube.Reflector)) {
 	t.Helper()
 	bubble.Test(t, func(t *testing.T) {
 		s.revision = 10
@@ -191,7 +191,7 @@ func current(t *testing.T, r *kube.Reflector, d time.Duration) {
 // A server at rest sends a bookmark before the end of each watch. That is proof enough.
 func TestContract22AtRestNothingIsListedAgain(t *testing.T) {
 	servers(t, func(t *testing.T, streams bool) {
-		s := &resting{streams: streams}
+		s := &calmServer{streams: streams}
 		atRest(t, s, func(r *kube.Reflector) {
 			current(t, r, time.Hour)
 			lists, watches := s.counts()
@@ -222,7 +222,7 @@ func besides(t *testing.T, r *kube.Reflector, test func(others []*kube.Reflector
 // A list of one namespace shows for all how rarely the server sends bookmarks, and the
 // bookmarks that it brings the others are as good as lists.
 func TestContract174WhereBookmarksAreRareManyNamespacesListAsRarelyAsOne(t *testing.T) {
-	s := &resting{rare: true}
+	s := &calmServer{rare: true}
 	atRest(t, s, func(r *kube.Reflector) {
 		besides(t, r, func(others []*kube.Reflector) {
 			before, _ := s.counts()
@@ -248,7 +248,7 @@ func TestContract174WhereBookmarksAreRareManyNamespacesListAsRarelyAsOne(t *test
 // within 4s and one watch of 30 s: the first time 140 s after the server fell silent, and as
 // s is 80 s by then, again 350 s later.
 func TestContract174WhatOneNamespaceListsIsNoProofForAnother(t *testing.T) {
-	s := &resting{}
+	s := &calmServer{}
 	atRest(t, s, func(r *kube.Reflector) {
 		besides(t, r, func(others []*kube.Reflector) {
 			s.set(func() { s.silent, s.listed = true, nil })
@@ -265,7 +265,7 @@ func TestContract174WhatOneNamespaceListsIsNoProofForAnother(t *testing.T) {
 			}
 		})
 	})
-	s = &resting{}
+	s = &calmServer{}
 	atRest(t, s, func(r *kube.Reflector) {
 		besides(t, r, func(others []*kube.Reflector) {
 			s.set(func() { s.silent, s.unlisted = true, true })
@@ -281,7 +281,7 @@ func TestContract174WhatOneNamespaceListsIsNoProofForAnother(t *testing.T) {
 
 // Contract 113: also long after the last bookmark.
 func TestContract113AWatchThatIsCutAtRestCostsNoList(t *testing.T) {
-	s := &resting{streams: true, cut: 15 * time.Second}
+	s := &calmServer{streams: true, cut: 15 * time.Second}
 	atRest(t, s, func(r *kube.Reflector) {
 		current(t, r, 30*time.Minute)
 		if lists, watches := s.counts(); lists != 1 || watches < 40 {
@@ -294,7 +294,7 @@ func TestContract113AWatchThatIsCutAtRestCostsNoList(t *testing.T) {
 // server without bookmarks does the same at rest, and then lists are a waste.
 func TestContract36AServerThatTellsNothingIsAskedForACompleteListEverMoreRarely(t *testing.T) {
 	servers(t, func(t *testing.T, streams bool) {
-		s := &resting{streams: streams}
+		s := &calmServer{streams: streams}
 		atRest(t, s, func(r *kube.Reflector) {
 			for range 3 {
 				current(t, r, 5*time.Minute)
@@ -324,7 +324,7 @@ func TestContract36AServerThatIsAwayIsToldWithin45Seconds(t *testing.T) {
 		"watches are accepted and tell nothing any more": {accepts: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &resting{silent: c.silent}
+			s := &calmServer{silent: c.silent}
 			atRest(t, s, func(r *kube.Reflector) {
 				current(t, r, time.Hour)
 				s.set(func() { s.unlisted, s.unwatched, s.silent = true, !c.accepts, true })
@@ -345,7 +345,7 @@ func TestContract36AServerThatIsAwayIsToldWithin45Seconds(t *testing.T) {
 
 // Contract 36: that the next watch was accepted shows nothing of the one that was cut.
 func TestContract36AWatchThatWasCutAndResumedInSilenceIsToldWithin45Seconds(t *testing.T) {
-	s := &resting{silent: true, cut: 18 * time.Second}
+	s := &calmServer{silent: true, cut: 18 * time.Second}
 	atRest(t, s, func(r *kube.Reflector) {
 		s.set(func() { s.unlisted = true })
 		time.Sleep(45 * time.Second)
@@ -360,7 +360,7 @@ func TestContract36AWatchThatWasCutAndResumedInSilenceIsToldWithin45Seconds(t *t
 
 // Without a watch a list is out of date at once.
 func TestWhereAWatchIsRefusedNoListIsAskedFor(t *testing.T) {
-	s := &resting{streams: true, code: http.StatusForbidden}
+	s := &calmServer{streams: true, code: http.StatusForbidden}
 	atRest(t, s, func(r *kube.Reflector) {
 		time.Sleep(10 * time.Minute)
 		if lists, watches := s.counts(); lists != 0 || watches < 200 {
@@ -371,7 +371,7 @@ func TestWhereAWatchIsRefusedNoListIsAskedFor(t *testing.T) {
 
 // A list that breaks off may be large, and break off again.
 func TestContract33AStreamedListThatBreaksOffIsAskedForByItself(t *testing.T) {
-	s := &resting{streams: true, broken: true}
+	s := &calmServer{streams: true, broken: true}
 	atRest(t, s, func(r *kube.Reflector) {
 		current(t, r, 10*time.Minute)
 		if lists, _ := s.counts(); r.Known().IsZero() || lists != 2 {
@@ -382,13 +382,13 @@ func TestContract33AStreamedListThatBreaksOffIsAskedForByItself(t *testing.T) {
 
 // Contract 33: each attempt costs a complete list, which may be large.
 func TestContract33AServerWithoutLastingWatchesIsAskedEverMoreRarelyForACompleteList(t *testing.T) {
-	for name, spoil := range map[string]func(*resting){
-		"watches are cut at once":                     func(s *resting) { s.cut, s.silent = time.Millisecond, true },
-		"watches are cut at once, lists are streamed": func(s *resting) { s.cut, s.streams = time.Millisecond, true },
-		"watches are answered 500":                    func(s *resting) { s.code = http.StatusInternalServerError },
+	for name, spoil := range map[string]func(*calmServer){
+		"watches are cut at once":                     func(s *calmServer) { s.cut, s.silent = time.Millisecond, true },
+		"watches are cut at once, lists are streamed": func(s *calmServer) { s.cut, s.streams = time.Millisecond, true },
+		"watches are answered 500":                    func(s *calmServer) { s.code = http.StatusInternalServerError },
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &resting{}
+			s := &calmServer{}
 			spoil(s)
 			atRest(t, s, func(*kube.Reflector) {
 				time.Sleep(2 * time.Minute) // until the pauses are as long as they get

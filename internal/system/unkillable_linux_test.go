@@ -57,8 +57,8 @@ func beUnkillable() {
 	}
 }
 
-// held is the process that cannot be killed, and the way to release it.
-type held struct {
+// stuckProcess is the process that cannot be killed, and the way to release it.
+type stuckProcess struct {
 	pid     string
 	release func()
 }
@@ -66,7 +66,7 @@ type held struct {
 // newVictim returns the command of a program that cannot be killed, and a function
 // that waits until this is so. If a script is given, a shell with that script is its
 // parent.
-func newVictim(t *testing.T, script string) (system.Command, func() held) {
+func newVictim(t *testing.T, script string) (system.Command, func() stuckProcess) {
 	t.Helper()
 	folder := t.TempDir()
 	fifo := filepath.Join(folder, "held")
@@ -82,7 +82,7 @@ func newVictim(t *testing.T, script string) (system.Command, func() held) {
 		command = sh(script, self)
 		command.Env = append(command.Env, victim+"="+folder)
 	}
-	return command, func() held {
+	return command, func() stuckProcess {
 		text, err := os.ReadFile(fifo) // blocks until the holder has written
 		if err != nil {
 			t.Fatal(err)
@@ -95,7 +95,7 @@ func newVictim(t *testing.T, script string) (system.Command, func() held) {
 			release()
 			t.Skipf("no process may be traced here: errno %s", fields[2])
 		}
-		return held{fields[0], release}
+		return stuckProcess{fields[0], release}
 	}
 }
 
@@ -104,7 +104,7 @@ const late = 10 * time.Second
 
 // runUntilHeld runs the command until the victim is there, and returns what came
 // of ending it then.
-func runUntilHeld(t *testing.T, runner *system.Runner, command system.Command, ready func() held) (held, error) {
+func runUntilHeld(t *testing.T, runner *system.Runner, command system.Command, ready func() stuckProcess) (stuckProcess, error) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -128,7 +128,7 @@ func runUntilHeld(t *testing.T, runner *system.Runner, command system.Command, r
 
 // checkRefusedUntilReleased checks that the runner starts nothing while the process
 // is there, and starts again when it is gone.
-func checkRefusedUntilReleased(t *testing.T, runner *system.Runner, h held) {
+func checkRefusedUntilReleased(t *testing.T, runner *system.Runner, h stuckProcess) {
 	t.Helper()
 	for range 3 {
 		_, err := runner.Run(t.Context(), sh("exit 0"))

@@ -162,16 +162,16 @@ func (r *Room) forget(conn net.Conn) {
 
 // Listen gives each connection that a listener accepts a place, for servers that do not tell
 // what becomes of theirs.
-func (r *Room) Listen(listener net.Listener) net.Listener { return noting{listener, r} }
+func (r *Room) Listen(listener net.Listener) net.Listener { return roomListener{listener, r} }
 
-type noting struct {
+type roomListener struct {
 	net.Listener
 
 	room *Room
 }
 
 // Accept implements net.Listener.
-func (n noting) Accept() (net.Conn, error) {
+func (n roomListener) Accept() (net.Conn, error) {
 	raw, err := n.Listener.Accept()
 	if err != nil {
 		return nil, err

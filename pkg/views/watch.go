@@ -90,7 +90,7 @@ func (c *Client) WatchPorts(ctx context.Context, handle func(PortEvent) error) e
 // that the server has, and no part of one.
 func watch[T object[T]](ctx context.Context, c *Client, query url.Values, handle func(EventOf[T]) error, whole func()) error {
 	query.Set("watch", "true")
-	w := &watching[T]{client: c, query: query, handle: handle, whole: whole, has: make(map[string]*T)}
+	w := &watchCall[T]{client: c, query: query, handle: handle, whole: whole, has: make(map[string]*T)}
 	pause := pauseMin
 	for server := rand.N(len(c.opts.Servers)); ; server++ {
 		began := time.Now()
@@ -117,8 +117,8 @@ func watch[T object[T]](ctx context.Context, c *Client, query url.Values, handle
 	}
 }
 
-// watching is one call of Watch or WatchPorts.
-type watching[T object[T]] struct {
+// watchCall is one call of Watch or WatchPorts.
+type watchCall[T object[T]] struct {
 	client *Client
 	// query is what each stream asks for, beside the token.
 	query  url.Values
@@ -139,7 +139,7 @@ type watching[T object[T]] struct {
 }
 
 // once follows one stream to its end.
-func (w *watching[T]) once(ctx context.Context, server string) error {
+func (w *watchCall[T]) once(ctx context.Context, server string) error {
 	w.fresh, w.resumed = nil, w.token != ""
 	if !w.resumed {
 		w.fresh = make(map[string]bool)
@@ -160,7 +160,7 @@ func (w *watching[T]) once(ctx context.Context, server string) error {
 }
 
 // take takes one event of the stream.
-func (w *watching[T]) take(event wireEvent) error {
+func (w *watchCall[T]) take(event wireEvent) error {
 	if event.Type == Bookmark {
 		var mark struct {
 			Metadata ListMetadata `json:"metadata"`
@@ -184,7 +184,7 @@ func (w *watching[T]) take(event wireEvent) error {
 }
 
 // change tells of one view, if that is news.
-func (w *watching[T]) change(kind EventType, view *T) error {
+func (w *watchCall[T]) change(kind EventType, view *T) error {
 	about := (*view).metadata()
 	key := about.Namespace + "/" + about.Name
 	before := w.has[key]
@@ -210,7 +210,7 @@ func (w *watching[T]) change(kind EventType, view *T) error {
 }
 
 // mark takes a bookmark. The one after the state at the beginning says what is gone.
-func (w *watching[T]) mark(metadata ListMetadata) error {
+func (w *watchCall[T]) mark(metadata ListMetadata) error {
 	w.behind = 0
 	if w.fresh == nil {
 		w.token = metadata.ResourceVersion
@@ -235,7 +235,7 @@ func (w *watching[T]) mark(metadata ListMetadata) error {
 	return w.tell(EventOf[T]{Type: Synced})
 }
 
-func (w *watching[T]) tell(event EventOf[T]) error {
+func (w *watchCall[T]) tell(event EventOf[T]) error {
 	w.failed = w.handle(event)
 	return w.failed
 }

@@ -29,12 +29,12 @@ type gate struct {
 	closed   bool
 	// passage is closed while data passes.
 	passage chan struct{}
-	conns   map[*gated]bool
+	conns   map[*gatedConn]bool
 }
 
 // newGate listens on a free port of the address.
 func newGate(ctx context.Context, address netip.Addr) (*gate, error) {
-	g := &gate{passage: make(chan struct{}), conns: map[*gated]bool{}}
+	g := &gate{passage: make(chan struct{}), conns: map[*gatedConn]bool{}}
 	g.turned = sync.NewCond(&g.mu)
 	close(g.passage)
 	var err error
@@ -152,8 +152,8 @@ func (g *gate) open(ctx context.Context) error {
 }
 
 // admit makes a connection one of the gate's.
-func (g *gate) admit(conn *net.TCPConn) *gated {
-	c := &gated{TCPConn: conn, gate: g, gone: make(chan struct{})}
+func (g *gate) admit(conn *net.TCPConn) *gatedConn {
+	c := &gatedConn{TCPConn: conn, gate: g, gone: make(chan struct{})}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.conns[c] = true
@@ -169,8 +169,8 @@ func (g *gate) strand() {
 	}
 }
 
-// gated is a connection through a gate.
-type gated struct {
+// gatedConn is a connection through a gate.
+type gatedConn struct {
 	*net.TCPConn
 	gate *gate
 	once sync.Once
@@ -181,20 +181,20 @@ type gated struct {
 
 // Read implements [net.Conn]. What arrives while the gate swallows is handed on
 // when it opens.
-func (c *gated) Read(b []byte) (int, error) {
+func (c *gatedConn) Read(b []byte) (int, error) {
 	n, err := c.TCPConn.Read(b)
 	c.await()
 	return n, err
 }
 
 // Write implements [net.Conn].
-func (c *gated) Write(b []byte) (int, error) {
+func (c *gatedConn) Write(b []byte) (int, error) {
 	c.await()
 	return c.TCPConn.Write(b)
 }
 
 // Close implements [net.Conn].
-func (c *gated) Close() error {
+func (c *gatedConn) Close() error {
 	c.once.Do(func() {
 		close(c.gone)
 		c.gate.mu.Lock()
@@ -205,7 +205,7 @@ func (c *gated) Close() error {
 }
 
 // await returns when the gate is open or the connection closed.
-func (c *gated) await() {
+func (c *gatedConn) await() {
 	c.gate.mu.Lock()
 	passage := c.gate.passage
 	c.gate.mu.Unlock()
@@ -219,7 +219,7 @@ func (c *gated) await() {
 }
 
 // reset closes the connection with a reset for the other side.
-func (c *gated) reset() {
+func (c *gatedConn) reset() {
 	_ = c.SetLinger(0) // it may be closed already
 	_ = c.Close()
 }
@@ -229,7 +229,7 @@ func reset(conn net.Conn) {
 	if encrypted, ok := conn.(*tls.Conn); ok {
 		conn = encrypted.NetConn()
 	}
-	if c, ok := conn.(*gated); ok {
+	if c, ok := conn.(*gatedConn); ok {
 		c.reset()
 	}
 }

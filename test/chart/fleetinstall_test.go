@@ -29,7 +29,7 @@ const anEnvoy = `{"apiVersion":"fleet.ablmnzde.github.io/v1alpha1","kind":"Envoy
 // fleetRuns installs the operator and the certificates by the Job in a restricted namespace:
 // the Job makes its Secrets and the operator a fleet, with the chart's rights and no others.
 func fleetRuns(t *testing.T, c *cloud) {
-	i := &installed{c, helms[1], fleetSpace}
+	i := &installation{c, helms[1], fleetSpace}
 	c.prepare(t, fleetSpace)
 	c.prepare(t, fleetTeam)
 	args := append([]string{viewsRelease, viewsDir, "--namespace", fleetSpace}, fleetOn("--set", "namespaces={"+fleetTeam+"},certificates.fleets[0].name="+fleetTeam+"/edge")...)
@@ -46,7 +46,7 @@ func fleetRuns(t *testing.T, c *cloud) {
 }
 
 // podsOf waits for the Pods of a component.
-func (i *installed) podsOf(t *testing.T, component string, count int) []corev1.Pod {
+func (i *installation) podsOf(t *testing.T, component string, count int) []corev1.Pod {
 	t.Helper()
 	var found []corev1.Pod
 	stage.Until(t, "the Pods of "+component, func() bool {
@@ -60,7 +60,7 @@ func (i *installed) podsOf(t *testing.T, component string, count int) []corev1.P
 	return found
 }
 
-func (i *installed) jobMakesSecrets(t *testing.T, run kubelet.Kubelet) {
+func (i *installation) jobMakesSecrets(t *testing.T, run kubelet.Kubelet) {
 	pod := i.podsOf(t, "certificates", 1)[0]
 	for range 2 {
 		if out, err := run.Command(t, &pod, nil).CombinedOutput(); err != nil {
@@ -91,7 +91,7 @@ func (i *installed) jobMakesSecrets(t *testing.T, run kubelet.Kubelet) {
 	}
 }
 
-func (i *installed) operatorMakesAFleet(t *testing.T, run kubelet.Kubelet) {
+func (i *installation) operatorMakesAFleet(t *testing.T, run kubelet.Kubelet) {
 	pod := i.podsOf(t, "fleet", 2)[0]
 	operator := run.Start(t, &pod, nil)
 	stage.Until(t, "/readyz", func() bool { return kubelet.Probe("http://127.0.0.1:8083/readyz") })
@@ -128,7 +128,7 @@ func (i *installed) operatorMakesAFleet(t *testing.T, run kubelet.Kubelet) {
 }
 
 // deniedNothing reads in the audit log that the rights were enough.
-func (i *installed) deniedNothing(t *testing.T, user string) {
+func (i *installation) deniedNothing(t *testing.T, user string) {
 	t.Helper()
 	events := slices.DeleteFunc(i.CP.Audit(), func(e controlplane.AuditEvent) bool { return e.User != user })
 	if len(events) == 0 {

@@ -67,7 +67,7 @@ func formerInventory(t *testing.T, numbers ...int) string {
 
 // former is one installation before and after an upgrade.
 type former struct {
-	*installed
+	*installation
 	daemon *kubelet.Process
 }
 
@@ -83,7 +83,7 @@ func leaderOfBeforeWorks(t *testing.T, c *cloud) {
 		namespace := "former-" + strconv.Itoa(n)
 		t.Run(name, func(t *testing.T) {
 			c.prepare(t, namespace)
-			f := &former{installed: &installed{c, helms[1], namespace}}
+			f := &former{installation: &installation{c, helms[1], namespace}}
 			f.helm(t, f.version, append([]string{"install", release, chartDir}, f.args(t, u.before, oldSubnets)...)...)
 			f.daemon = f.Kubelet.Start(t, f.configured(t, f.args(t, u.before, oldSubnets)), nil)
 			stage.Until(t, "three nodes", func() bool { return f.has(t, 1, 2, 3) })

@@ -32,7 +32,7 @@ func TestTheChartInstalled(t *testing.T) {
 			i := c.install(t, version)
 			for _, test := range []struct {
 				name string
-				test func(*testing.T, *installed)
+				test func(*testing.T, *installation)
 			}{
 				{"the Pods are admitted in a restricted namespace", podsAreAdmitted},
 				{"the network of the node needs a privileged namespace", hostNetworkNeedsPrivileged},
@@ -61,16 +61,16 @@ func TestTheChartInstalled(t *testing.T) {
 	t.Run("the toolbox", func(t *testing.T) { toolboxDoesItsJob(t, c) })
 }
 
-// installed is one release.
-type installed struct {
+// installation is one release.
+type installation struct {
 	*cloud
 	version, namespace string
 }
 
 // install runs the README's command.
-func (c *cloud) install(t *testing.T, version string) *installed {
+func (c *cloud) install(t *testing.T, version string) *installation {
 	t.Helper()
-	i := &installed{c, version, "edge-" + version}
+	i := &installation{c, version, "edge-" + version}
 	c.prepare(t, i.namespace)
 	said := c.helm(t, version, append([]string{"install", release, chartDir, "--namespace", i.namespace}, readme...)...)
 	for _, says := range []string{"Service edge-" + version + "/web", "ionos-token, key token", "kubeconfigs, key secured"} {
@@ -85,12 +85,12 @@ func (c *cloud) install(t *testing.T, version string) *installed {
 }
 
 // user is the name of the daemon's ServiceAccount as a user.
-func (i *installed) user() string {
+func (i *installation) user() string {
 	return "system:serviceaccount:" + i.namespace + ":" + release
 }
 
 // pods waits for the two Pods.
-func (i *installed) pods(t *testing.T) []corev1.Pod {
+func (i *installation) pods(t *testing.T) []corev1.Pod {
 	t.Helper()
 	var found []corev1.Pod
 	stage.Until(t, "two Pods of the Deployment", func() bool {
@@ -104,7 +104,7 @@ func (i *installed) pods(t *testing.T) []corev1.Pod {
 	return found
 }
 
-func podsAreAdmitted(t *testing.T, i *installed) {
+func podsAreAdmitted(t *testing.T, i *installation) {
 	for _, pod := range i.pods(t) {
 		if len(pod.Spec.Volumes) != 3 {
 			t.Errorf("%s: got volumes %v, want the two Secrets' and the token's", pod.Name, pod.Spec.Volumes)
@@ -129,7 +129,7 @@ func podsAreAdmitted(t *testing.T, i *installed) {
 }
 
 // hostNetworkNeedsPrivileged is what the how-to says of hostNetwork.
-func hostNetworkNeedsPrivileged(t *testing.T, i *installed) {
+func hostNetworkNeedsPrivileged(t *testing.T, i *installation) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "host"}}
 	pod.Spec = daemonPod(t, documents(t, render(t, i.version, append(slices.Clone(readme), "--set", "hostNetwork=true")...)))
 	pod.Spec.ServiceAccountName = ""
@@ -152,7 +152,7 @@ func hostNetworkNeedsPrivileged(t *testing.T, i *installed) {
 	}
 }
 
-func daemonDoesItsJob(t *testing.T, i *installed) {
+func daemonDoesItsJob(t *testing.T, i *installation) {
 	pods := i.pods(t)
 	i.awaitPolicy(t)
 	first, firstProbes := i.start(t, &pods[0], false)
@@ -200,7 +200,7 @@ func daemonDoesItsJob(t *testing.T, i *installed) {
 }
 
 // checkFindsEverythingRight runs what the Pod of helm test runs.
-func checkFindsEverythingRight(t *testing.T, i *installed) {
+func checkFindsEverythingRight(t *testing.T, i *installation) {
 	pod := &i.pods(t)[0]
 	rendered := render(t, i.version, append(slices.Clone(readme), "--show-only", "templates/tests/check.yaml")...)
 	pod.Spec.Containers[0].Args = stage.One[*corev1.Pod](t, documents(t, rendered)).Spec.Containers[0].Args
@@ -211,7 +211,7 @@ func checkFindsEverythingRight(t *testing.T, i *installed) {
 }
 
 // sliceWrites counts the daemon's own writes of slices.
-func (i *installed) sliceWrites() (count int) {
+func (i *installation) sliceWrites() (count int) {
 	for _, e := range i.CP.Audit() {
 		if e.User == i.user() && e.UserAgent != userAgent && e.Resource == "endpointslices" && e.Writes() {
 			count++
@@ -220,7 +220,7 @@ func (i *installed) sliceWrites() (count int) {
 	return count
 }
 
-func upgradeChangesNothing(t *testing.T, i *installed) {
+func upgradeChangesNothing(t *testing.T, i *installation) {
 	manifests := i.helm(t, i.version, "get", "manifest", release, "--namespace", i.namespace)
 	before := i.state(t, manifests)
 	if len(before) < 9 {
@@ -232,7 +232,7 @@ func upgradeChangesNothing(t *testing.T, i *installed) {
 	}
 }
 
-func slicesStay(t *testing.T, i *installed) {
+func slicesStay(t *testing.T, i *installation) {
 	i.helm(t, i.version, "uninstall", release, "--namespace", i.namespace, "--wait")
 	if got := i.Published(t, i.namespace); !slices.Equal(got, i.Addresses) {
 		t.Errorf("got %v, want %v", got, i.Addresses)

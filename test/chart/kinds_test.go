@@ -53,7 +53,7 @@ func kindsAreBound(t *testing.T, c *cloud) {
 
 func newKinds(t *testing.T, c *cloud) *kinds {
 	t.Helper()
-	k := &kinds{teams: &teams{installed: &installed{c, "helm4", "kinds"}}}
+	k := &kinds{teams: &teams{installation: &installation{c, "helm4", "kinds"}}}
 	c.prepare(t, k.namespace)
 	client, err := dynamic.NewForConfig(c.CP.Config())
 	if err != nil {

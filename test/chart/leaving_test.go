@@ -41,14 +41,14 @@ bounds: {namespaces: [%[2]s], leaving: [%[3]s]}
 // that runs empties its slices with the rights that bounds.leaving keeps, and may make none.
 // So it does where the name of the manager changes too, under which nothing new may come.
 func namespaceLeaves(t *testing.T, c *cloud) {
-	i := &installed{c, helms[1], "leaving"}
+	i := &installation{c, helms[1], "leaving"}
 	c.prepare(t, i.namespace)
 	for _, name := range []string{"leaving-a", "leaving-b", "leaving-c"} {
 		space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 		if _, err := c.Client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
 			t.Fatal(err)
 		}
-		(&teams{installed: i}).service(t, name, "web")
+		(&teams{installation: i}).service(t, name, "web")
 	}
 	args := []string{release, chartDir, "--namespace", i.namespace, "--values"}
 	i.helm(t, i.version, append([]string{"install"}, append(args, leavingValues(t, "leaving-a, leaving-b, leaving-c", "", ""))...)...)

@@ -18,7 +18,7 @@ import (
 // movesToPools replaces an installation by variables with one by pools, which takes over
 // the slice that is there, writes nothing, and keeps it from then on.
 func movesToPools(t *testing.T, c *cloud) {
-	i := &installed{c, "helm4", "moving"}
+	i := &installation{c, "helm4", "moving"}
 	c.prepare(t, i.namespace)
 	i.helm(t, i.version, append([]string{"install", release, chartDir, "--namespace", i.namespace}, readme...)...)
 	daemon, _ := i.start(t, i.podWith(t, "ionos"), false)
@@ -67,7 +67,7 @@ bounds: {namespaces: [moving]}
 }
 
 // ownSlice is the slice that the installation by variables has made.
-func (i *installed) ownSlice(t *testing.T) *discoveryv1.EndpointSlice {
+func (i *installation) ownSlice(t *testing.T) *discoveryv1.EndpointSlice {
 	t.Helper()
 	slice, err := i.Client.DiscoveryV1().EndpointSlices(i.namespace).Get(t.Context(), "web-remote", metav1.GetOptions{})
 	if err != nil {
@@ -77,7 +77,7 @@ func (i *installed) ownSlice(t *testing.T) *discoveryv1.EndpointSlice {
 }
 
 // podWith waits for a Pod with a volume of that name.
-func (i *installed) podWith(t *testing.T, volume string) *corev1.Pod {
+func (i *installation) podWith(t *testing.T, volume string) *corev1.Pod {
 	t.Helper()
 	var found *corev1.Pod
 	stage.Until(t, "a Pod with the volume "+volume, func() bool {

@@ -16,7 +16,7 @@ import (
 
 // state is the generation or, where there is none, the version of every object
 // that the chart has rendered.
-func (i *installed) state(t *testing.T, manifests string) map[string]string {
+func (i *installation) state(t *testing.T, manifests string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for _, object := range documents(t, manifests) {
@@ -35,7 +35,7 @@ func (i *installed) state(t *testing.T, manifests string) map[string]string {
 }
 
 // get reads an object as it is in the cluster.
-func (i *installed) get(t *testing.T, kind string, m metav1.Object) metav1.Object {
+func (i *installation) get(t *testing.T, kind string, m metav1.Object) metav1.Object {
 	t.Helper()
 	var found metav1.Object
 	var err error
@@ -76,7 +76,7 @@ func appliedWithoutHelm(t *testing.T, c *cloud) {
 	const namespace = "edge-applied"
 	c.prepare(t, namespace)
 	args := append([]string{"template", release, chartDir, "--namespace", namespace, "--skip-tests"}, readme...)
-	i, manifests := &installed{c, "helm4", namespace}, helm(t, "helm4", args...).stdout
+	i, manifests := &installation{c, "helm4", namespace}, helm(t, "helm4", args...).stdout
 	file := filepath.Join(t.TempDir(), "manifests.yaml")
 	if err := os.WriteFile(file, []byte(manifests), 0o600); err != nil {
 		t.Fatal(err)

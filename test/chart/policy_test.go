@@ -35,7 +35,7 @@ func changed(s *discoveryv1.EndpointSlice, change func(*discoveryv1.EndpointSlic
 
 // awaitPolicy waits until the policy is in force, which it is a moment after it
 // was stored.
-func (i *installed) awaitPolicy(t *testing.T) {
+func (i *installation) awaitPolicy(t *testing.T) {
 	t.Helper()
 	daemon := i.daemon(t).DiscoveryV1().EndpointSlices(i.namespace)
 	stage.Until(t, "the policy to be in force", func() bool {
@@ -44,7 +44,7 @@ func (i *installed) awaitPolicy(t *testing.T) {
 	})
 }
 
-func policyHolds(t *testing.T, i *installed) {
+func policyHolds(t *testing.T, i *installation) {
 	daemon := i.daemon(t).DiscoveryV1().EndpointSlices(i.namespace)
 	admin := i.Client.DiscoveryV1().EndpointSlices(i.namespace)
 	const free = "web-remote-9"

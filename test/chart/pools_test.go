@@ -24,7 +24,7 @@ import (
 // teams is a release for many Services: the pools berlin, of the IONOS Cloud, and london,
 // and the namespaces of three teams.
 type teams struct {
-	*installed
+	*installation
 	london []string
 }
 
@@ -52,7 +52,7 @@ func poolsFill(t *testing.T, c *cloud) {
 
 func newTeams(t *testing.T, c *cloud) *teams {
 	t.Helper()
-	p := &teams{installed: &installed{c, "helm4", "many-services"}}
+	p := &teams{installation: &installation{c, "helm4", "many-services"}}
 	c.prepare(t, p.namespace)
 	for _, address := range netns.Addresses(t, 2) {
 		stage.Listen(t, address)

@@ -19,7 +19,7 @@ import (
 const userAgent = "chart-test"
 
 // daemon is a client with the token of the daemon's ServiceAccount.
-func (i *installed) daemon(t *testing.T) kubernetes.Interface {
+func (i *installation) daemon(t *testing.T) kubernetes.Interface {
 	t.Helper()
 	pods := i.pods(t)
 	admin := i.CP.Config()
@@ -35,7 +35,7 @@ func (i *installed) daemon(t *testing.T) kubernetes.Interface {
 
 // nothingBeyondTheRoles compares what the API server allows, here and elsewhere, with
 // what the daemon's packages say that they need.
-func nothingBeyondTheRoles(t *testing.T, i *installed) {
+func nothingBeyondTheRoles(t *testing.T, i *installation) {
 	defer i.deniedInFact(t)
 	if i.version != helms[0] {
 		return // the other renders the same, which another test shows
@@ -59,7 +59,7 @@ func nothingBeyondTheRoles(t *testing.T, i *installed) {
 // granted are the rights of a ServiceAccount beyond those of every other one, sorted.
 // Rights in the first namespace have no prefix; those in the whole cluster are rights
 // in each namespace.
-func (i *installed) granted(t *testing.T, user string, namespaces ...string) []string {
+func (i *installation) granted(t *testing.T, user string, namespaces ...string) []string {
 	t.Helper()
 	var all []string
 	for n, namespace := range namespaces {
@@ -84,7 +84,7 @@ func (i *installed) granted(t *testing.T, user string, namespaces ...string) []s
 // rights asks the API server for all that a ServiceAccount of the release's namespace
 // may do in a namespace. With RBAC alone the list is complete: the server decides by
 // the same rules.
-func (i *installed) rights(t *testing.T, user, namespace string) map[string]bool {
+func (i *installation) rights(t *testing.T, user, namespace string) map[string]bool {
 	t.Helper()
 	config := i.CP.Config()
 	config.Impersonate = rest.ImpersonationConfig{
@@ -137,7 +137,7 @@ func rightsOf(rule authorizationv1.ResourceRule) (all []string) {
 }
 
 // allowed asks the API server.
-func (i *installed) allowed(t *testing.T, user string, asked authorizationv1.ResourceAttributes) bool {
+func (i *installation) allowed(t *testing.T, user string, asked authorizationv1.ResourceAttributes) bool {
 	t.Helper()
 	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
 		User:               user,
@@ -152,7 +152,7 @@ func (i *installed) allowed(t *testing.T, user string, asked authorizationv1.Res
 }
 
 // deniedInFact tries some of it with the daemon's own token.
-func (i *installed) deniedInFact(t *testing.T) {
+func (i *installation) deniedInFact(t *testing.T) {
 	t.Helper()
 	ctx, d := t.Context(), i.daemon(t)
 	slices, core := d.DiscoveryV1().EndpointSlices(i.namespace), d.CoreV1()

@@ -14,7 +14,7 @@ import (
 // toolboxDoesItsJob installs what takes the toolbox image: the inventory script,
 // here from the chart's files, and kubectl as the store.
 func toolboxDoesItsJob(t *testing.T, c *cloud) {
-	i := &installed{c, "helm4", "edge-toolbox"}
+	i := &installation{c, "helm4", "edge-toolbox"}
 	c.prepare(t, i.namespace)
 	c.helm(t, i.version, append([]string{
 		"install", release, chartDir, "--namespace", i.namespace,

@@ -83,7 +83,7 @@ func addEndpoint(t *testing.T, c *cloud, namespace, address string) {
 
 // viewsInstalled is a release of endpoint-views.
 type viewsInstalled struct {
-	*installed
+	*installation
 	shown []string
 	roots *x509.CertPool
 }
@@ -97,7 +97,7 @@ func (v *viewsInstalled) user() string {
 // installs the chart.
 func installViews(t *testing.T, c *cloud, namespace string, shown []string) *viewsInstalled {
 	t.Helper()
-	v := &viewsInstalled{&installed{c, helms[1], namespace}, shown, x509.NewCertPool()}
+	v := &viewsInstalled{&installation{c, helms[1], namespace}, shown, x509.NewCertPool()}
 	c.prepare(t, namespace)
 	cert, key := certificate(t, viewsRelease+"."+namespace+".svc")
 	v.roots.AppendCertsFromPEM([]byte(cert))

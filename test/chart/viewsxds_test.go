@@ -57,7 +57,7 @@ func installXDS(t *testing.T, c *cloud) *xdsInstalled {
 	if _, err := c.Client.CoreV1().Namespaces().Create(t.Context(), space, metav1.CreateOptions{}); err != nil {
 		t.Fatal(err)
 	}
-	x := &xdsInstalled{viewsInstalled: &viewsInstalled{&installed{c, helms[1], "views-xds"}, []string{shopOfXDS}, nil}, ca: newAuthority(t)}
+	x := &xdsInstalled{viewsInstalled: &viewsInstalled{&installation{c, helms[1], "views-xds"}, []string{shopOfXDS}, nil}, ca: newAuthority(t)}
 	c.prepare(t, x.namespace)
 	server := x.ca.server(t, x.name())
 	for name, data := range map[string]map[string]string{"endpoint-views-tls": server, "clients": {"ca.crt": server["ca.crt"]}} {

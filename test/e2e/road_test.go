@@ -14,11 +14,11 @@ type road struct {
 
 	mu sync.Mutex
 	// conns are the open connections; what is sent on a stranded one is lost.
-	conns map[net.Conn]stranded
+	conns map[net.Conn]strandedRoad
 	cut   cut
 }
 
-type stranded bool
+type strandedRoad bool
 
 // cut is how a road is closed.
 type cut int
@@ -35,7 +35,7 @@ func newRoad(t *testing.T, to string) *road {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &road{listener: listener, to: to, conns: map[net.Conn]stranded{}}
+	r := &road{listener: listener, to: to, conns: map[net.Conn]strandedRoad{}}
 	var traffic sync.WaitGroup
 	traffic.Go(func() {
 		for {

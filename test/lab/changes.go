@@ -17,11 +17,11 @@ import (
 // slices tells it.
 type Changes struct {
 	mu   sync.Mutex
-	last map[published]change
+	last map[publishedEndpoint]change
 }
 
-// published is an endpoint of a Service.
-type published struct {
+// publishedEndpoint is an endpoint of a Service.
+type publishedEndpoint struct {
 	namespace string
 	address   netip.Addr
 }
@@ -35,7 +35,7 @@ type change struct {
 // Watch follows the slices until the test ends.
 func (w *World) Watch(t testing.TB) *Changes {
 	t.Helper()
-	c := &Changes{last: map[published]change{}}
+	c := &Changes{last: map[publishedEndpoint]change{}}
 	ended := make(chan struct{})
 	ctx := t.Context()
 	go func() {
@@ -62,7 +62,7 @@ func (c *Changes) note(slice *discoveryv1.EndpointSlice, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range slice.Endpoints {
-		key := published{slice.Namespace, netip.MustParseAddr(e.Addresses[0])}
+		key := publishedEndpoint{slice.Namespace, netip.MustParseAddr(e.Addresses[0])}
 		if now := state(e.Conditions); c.last[key].state != now {
 			c.last[key] = change{now, at}
 		}
@@ -77,7 +77,7 @@ func (c *Changes) AwaitState(x *Target, w *Worker, want string) time.Time {
 	until(x.t, func() string { return fmt.Sprintf("%s: %s is %q, want %q", x.Name, w.Name, got.state, want) }, func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		got = c.last[published{x.namespace, w.Address}]
+		got = c.last[publishedEndpoint{x.namespace, w.Address}]
 		return got.state == want
 	})
 	return got.at

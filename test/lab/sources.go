@@ -31,7 +31,7 @@ func (x *Target) useSource(kind string) {
 	settings := map[string]string{}
 	switch kind {
 	case "static":
-		x.source = fixed{x}
+		x.source = staticNodes{x}
 	case "", "file":
 		kind = "file"
 		path := filepath.Join(x.t.TempDir(), "inventory.json")
@@ -67,10 +67,10 @@ func (x *Target) useSource(kind string) {
 	maps.Copy(x.env, settings)
 }
 
-// fixed is STATIC_NODES: it changes by a restart, and cannot announce anything.
-type fixed struct{ x *Target }
+// staticNodes is STATIC_NODES: it changes by a restart, and cannot announce anything.
+type staticNodes struct{ x *Target }
 
-func (s fixed) list(workers []*Worker) {
+func (s staticNodes) list(workers []*Worker) {
 	s.x.t.Helper()
 	var staying []string
 	for _, w := range workers {

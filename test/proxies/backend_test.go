@@ -27,8 +27,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
-// seen is what a backend says of a request.
-type seen struct {
+// backendReport is what a backend says of a request.
+type backendReport struct {
 	Backend, Protocol, URI, Host, ServerName string
 	Header                                   http.Header
 	// Code and Location are the proxy's.
@@ -50,7 +50,7 @@ func echo(name string) http.Handler {
 			_, _ = io.Copy(conn, buffered)
 			return
 		}
-		s := seen{Backend: name, Protocol: r.Proto, URI: r.RequestURI, Host: r.Host, Header: r.Header}
+		s := backendReport{Backend: name, Protocol: r.Proto, URI: r.RequestURI, Host: r.Host, Header: r.Header}
 		if r.TLS != nil {
 			s.ServerName = r.TLS.ServerName
 		}

@@ -78,7 +78,7 @@ func TestContract92AProxyDoesWhatItsListenersSay(t *testing.T) {
 }
 
 // ask sends a GET for a host to a port, without following a redirect.
-func ask(t *testing.T, port int, host, path string, header http.Header) seen {
+func ask(t *testing.T, port int, host, path string, header http.Header) backendReport {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, fmt.Sprintf("http://127.0.0.1:%d%s", port, path), nil)
 	must(t, err)
@@ -89,14 +89,14 @@ func ask(t *testing.T, port int, host, path string, header http.Header) seen {
 	return send(t, &http.Transport{DisableKeepAlives: true}, request)
 }
 
-func send(t *testing.T, transport *http.Transport, request *http.Request) seen {
+func send(t *testing.T, transport *http.Transport, request *http.Request) backendReport {
 	t.Helper()
 	response, err := transport.RoundTrip(request)
 	must(t, err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	must(t, err)
-	var s seen
+	var s backendReport
 	if response.StatusCode == http.StatusOK {
 		must(t, json.Unmarshal(body, &s))
 	} else {

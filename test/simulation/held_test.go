@@ -26,7 +26,7 @@ const (
 type line struct {
 	net.Conn
 	far     net.Conn
-	from    *held
+	from    *heldConns
 	process *process
 	address netip.Addr
 	opened  time.Time
@@ -35,9 +35,9 @@ type line struct {
 	cause error
 }
 
-// held are the open connections, in the order in which they were opened. They have a
+// heldConns are the open connections, in the order in which they were opened. They have a
 // lock of their own, because a holder closes connections under its own.
-type held struct {
+type heldConns struct {
 	mu   sync.Mutex
 	open []*line
 }
@@ -69,7 +69,7 @@ func (l *line) Close() error {
 }
 
 // of returns the open lines that a process has, to one address where it is valid.
-func (h *held) of(p *process, a netip.Addr) int {
+func (h *heldConns) of(p *process, a netip.Addr) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	n := 0

@@ -9,9 +9,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 )
 
-// missing is a run of inventories in a row that left an address out, or announced
+// absence is a run of inventories in a row that left an address out, or announced
 // it to leave.
-type missing struct {
+type absence struct {
 	began time.Time
 	// ended is when an inventory listed it again, zero while none has.
 	ended time.Time
@@ -47,7 +47,7 @@ func (p *process) noteMissing(d delivery) {
 			continue
 		}
 		if m == nil || !m.ended.IsZero() {
-			m = &missing{began: d.at, served: published[a] != inventory.StateDown, certain: d.certain[a.Is4()]}
+			m = &absence{began: d.at, served: published[a] != inventory.StateDown, certain: d.certain[a.Is4()]}
 			p.missing[a] = m
 		}
 		m.add(d, a, p.w.set)
@@ -60,7 +60,7 @@ func (p *process) noteMissing(d delivery) {
 // add adds one more inventory that leaves the address out. An endpoint that was kept
 // for the threshold stays, also when later inventories are judged by what is listed
 // (13 a).
-func (m *missing) add(d delivery, a netip.Addr, s settings) {
+func (m *absence) add(d delivery, a netip.Addr, s settings) {
 	pastThreshold := s.policy.Threshold > 0 && len(m.counts) >= s.policy.Threshold+2
 	if n := len(m.counts); n == 0 || d.at.Sub(m.counts[n-1]) >= s.poll*9/10-slack/10 {
 		m.counts = append(m.counts, d.at)
@@ -76,7 +76,7 @@ func (m *missing) add(d delivery, a netip.Addr, s settings) {
 }
 
 // since counts the inventories that may count since a time.
-func (m *missing) since(at time.Time) int {
+func (m *absence) since(at time.Time) int {
 	n := 0
 	for _, c := range m.counts {
 		if c.After(at.Add(-slack)) {
@@ -88,7 +88,7 @@ func (m *missing) since(at time.Time) int {
 
 // missingOf returns the run of inventories that miss the address, or missed it when
 // a write that is landing now was decided; nil if there is none.
-func (p *process) missingOf(a netip.Addr) *missing {
+func (p *process) missingOf(a netip.Addr) *absence {
 	m := p.missing[a]
 	if m == nil || m.ended.IsZero() {
 		return m

@@ -52,7 +52,7 @@ type process struct {
 	missedAt, takenAt, movedAt map[netip.Addr]time.Time
 	// missing are the runs of inventories that miss an address; established are the
 	// addresses that no rejected inventory brought.
-	missing     map[netip.Addr]*missing
+	missing     map[netip.Addr]*absence
 	established map[netip.Addr]bool
 	// excusedAt is when nothing else passed, or so many were silent, that a ready
 	// endpoint that fails might stay so.
@@ -147,7 +147,7 @@ func (w *world) prepare(r *replica, elector *lease.Elector) (*process, error) {
 		w: w, number: w.started, begun: time.Now(), done: make(chan error, 1),
 		jitter: w.dice("jitter", w.started), odd: w.dice("odd", w.started), alarmed: map[netip.Addr]int{},
 		sourceChanged: make(chan struct{}, 1), storeChanged: make(chan struct{}, 1),
-		missing: map[netip.Addr]*missing{}, established: map[netip.Addr]bool{}, passAt: map[netip.Addr]time.Time{}, drainsAt: map[netip.Addr]time.Time{},
+		missing: map[netip.Addr]*absence{}, established: map[netip.Addr]bool{}, passAt: map[netip.Addr]time.Time{}, drainsAt: map[netip.Addr]time.Time{},
 		silentSince: map[netip.Addr]time.Time{}, dryAt: map[bool]time.Time{}, bareAt: map[bool]time.Time{},
 		missedAt: map[netip.Addr]time.Time{}, takenAt: map[netip.Addr]time.Time{}, movedAt: map[netip.Addr]time.Time{}, holders: map[netip.Addr]string{}, listedSince: map[netip.Addr]time.Time{}, sentAtPass: map[netip.Addr]time.Time{}, told: make([]guard.Mode, 2),
 		fails: map[netip.Addr]int{}, fresh: map[netip.Addr]int{}, fellAt: map[netip.Addr]time.Time{}, countedAt: map[netip.Addr]time.Time{}, passedAt: map[bool]time.Time{},

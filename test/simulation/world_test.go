@@ -107,7 +107,7 @@ type world struct {
 	objects   []*discoveryv1.EndpointSlice
 	handAt    time.Time // when another client last changed what slices publish
 	trace     []string
-	held      held
+	held      heldConns
 	digest    hash.Hash64 // of all that was ever noted
 	steps     int
 	passed    time.Duration

@@ -79,7 +79,7 @@ func Generate(ctx context.Context, options Options, report func(Result)) error {
 		options.Timeout = Timeout
 	}
 	burst := max(options.Burst, 1)
-	g := &generator{options: options, report: report, kept: kept{most: options.Keep}}
+	g := &generator{options: options, report: report, kept: keptConns{most: options.Keep}}
 	source := netip.AddrPortFrom(options.Sources.Masked().Addr(), firstPort)
 	begin := time.Now()
 	pause := time.NewTimer(time.Hour)
@@ -122,7 +122,7 @@ func next(source netip.AddrPort) netip.AddrPort {
 type generator struct {
 	options Options
 	flying  sync.WaitGroup
-	kept    kept
+	kept    keptConns
 
 	mu     sync.Mutex
 	report func(Result)

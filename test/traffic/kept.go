@@ -14,9 +14,9 @@ type connection struct {
 	reader *bufio.Reader
 }
 
-// kept are the connections that carry one request after the other. They are used in turn,
+// keptConns are the connections that carry one request after the other. They are used in turn,
 // so that none of them is idle for long.
-type kept struct {
+type keptConns struct {
 	most int
 
 	mu   sync.Mutex
@@ -26,7 +26,7 @@ type kept struct {
 
 // take returns the connection that is idle for the longest time, nil where one is to be
 // opened.
-func (k *kept) take() *connection {
+func (k *keptConns) take() *connection {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.open < k.most || len(k.idle) == 0 {
@@ -39,7 +39,7 @@ func (k *kept) take() *connection {
 }
 
 // give takes a connection back, to be used again or not.
-func (k *kept) give(c *connection, again bool) {
+func (k *keptConns) give(c *connection, again bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if again && k.open <= k.most {
@@ -53,7 +53,7 @@ func (k *kept) give(c *connection, again bool) {
 }
 
 // close closes all that are idle.
-func (k *kept) close() {
+func (k *keptConns) close() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for _, c := range k.idle {

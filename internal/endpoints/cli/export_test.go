@@ -44,11 +44,11 @@ func Origin(c settings.Config, pool *v1alpha1.EndpointPool) (controller.Origin, 
 }
 
 // Checking is how the endpoints of a pool of documents are checked.
-func Checking(c settings.Config, pool *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
+func Checking(c settings.Config, pool *v1alpha1.EndpointPool, check assign.Check) (controller.GroupCheck, error) {
 	b := &parts{config: c}
 	var err error
 	if b.metrics, err = b.newMetrics(); err != nil {
-		return controller.Checking{}, err
+		return controller.GroupCheck{}, err
 	}
 	return b.checking(pool, check)
 }

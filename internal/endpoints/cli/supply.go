@@ -100,16 +100,16 @@ func (o origin) access() metrics.Access {
 
 // checking says how the endpoints of a group are checked and judged. It needs no
 // credentials but the authorities of an HTTPS check.
-func (b *parts) checking(pool *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
+func (b *parts) checking(pool *v1alpha1.EndpointPool, check assign.Check) (controller.GroupCheck, error) {
 	h := pool.Spec.HealthCheck
-	out := controller.Checking{Policy: policy(pool, check), Timeout: h.Timeout.Duration}
+	out := controller.GroupCheck{Policy: policy(pool, check), Timeout: h.Timeout.Duration}
 	if check.Mode == v1alpha1.HealthCheckNone {
 		return out, nil
 	}
 	from := b.access(pool)
 	checker, err := newChecker(pool, check, from)
 	if err != nil {
-		return controller.Checking{}, err
+		return controller.GroupCheck{}, err
 	}
 	out.Prober, out.Trouble = b.metrics.Prober(pool.Name, checker), checker.Trouble
 	out.Key = fmt.Sprintf("%#v %v", check, out.Timeout)

@@ -17,17 +17,17 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
-// moving are documents whose pool moves between a file and the API server.
-type moving struct {
+// movingDocuments are documents whose pool moves between a file and the API server.
+type movingDocuments struct {
 	now     atomic.Pointer[documents.Set]
 	changed chan struct{}
 }
 
-func (m *moving) Set() documents.Set       { return *m.now.Load() }
-func (m *moving) Changed() <-chan struct{} { return m.changed }
+func (m *movingDocuments) Set() documents.Set       { return *m.now.Load() }
+func (m *movingDocuments) Changed() <-chan struct{} { return m.changed }
 
 // move brings the pool into the API server with that UID, or into a file without one.
-func (m *moving) move(uid string) {
+func (m *movingDocuments) move(uid string) {
 	set := m.Set()
 	set.Entries, set.Generation = slices.Clone(set.Entries), set.Generation+1
 	for i := range set.Entries {
@@ -50,11 +50,11 @@ func (m *moving) move(uid string) {
 func TestContract81APoolThatMovesIsReadByTheRulesOfItsNewPlace(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
-		r, m := newResting("web"), &moving{changed: make(chan struct{})}
+		r, m := newResting("web"), &movingDocuments{changed: make(chan struct{})}
 		r.right = true
 		m.now.Store(&r.set)
 		refused, running := errors.New("the kubeconfig runs a program"), atomic.Int64{}
-		options := r.options(passing{}, nil)
+		options := r.options(passProber{}, nil)
 		options.Documents = m
 		inFile := options.Supply
 		options.Supply = func(pool *v1alpha1.EndpointPool) (controller.Supply, error) {

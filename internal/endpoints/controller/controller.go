@@ -72,8 +72,8 @@ type Origin struct {
 	Follow func(context.Context, inventory.RemoteService) pool.Placer
 }
 
-// Checking is how the endpoints of one group are checked and judged.
-type Checking struct {
+// GroupCheck is how the endpoints of one group are checked and judged.
+type GroupCheck struct {
 	// Prober is nil where nothing is checked. Groups with the same Key share checks.
 	Prober  pool.Prober
 	Key     string
@@ -130,7 +130,7 @@ type Options struct {
 	// Supply and Checking turn documents into what reads and checks. An error concerns
 	// that pool alone.
 	Supply   func(pool *v1alpha1.EndpointPool) (Supply, error)
-	Checking func(pool *v1alpha1.EndpointPool, check assign.Check) (Checking, error)
+	Checking func(pool *v1alpha1.EndpointPool, check assign.Check) (GroupCheck, error)
 	// ManagedBy and MaxEndpoints are those of every slice, Concurrency is how many checks
 	// may be in flight, where there are descriptors for as many. MaxChecks is how many
 	// distinct checks there are while some take over from others, 2 * assign.MaxChecks

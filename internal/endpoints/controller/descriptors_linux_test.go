@@ -94,9 +94,9 @@ func crowded(t *testing.T, port uint16, concurrency int) controller.Options {
 			Rules: filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, AllowLoopback: true}, PollInterval: time.Minute, Timeout: time.Second,
 		}, nil
 	}
-	options.Checking = func(*v1alpha1.EndpointPool, assign.Check) (controller.Checking, error) {
+	options.Checking = func(*v1alpha1.EndpointPool, assign.Check) (controller.GroupCheck, error) {
 		policy := guard.Policy{Rise: 1, Fall: 3, Interval: 2 * time.Second, MaxSilentPercent: 50, FailOpen: true, MaxRemovalPercent: 50, Threshold: 10, PollInterval: time.Minute, DrainPeriod: time.Minute}
-		return controller.Checking{Prober: checker, Key: "crowd", Policy: policy, Timeout: time.Second, HoldPort: port}, nil
+		return controller.GroupCheck{Prober: checker, Key: "crowd", Policy: policy, Timeout: time.Second, HoldPort: port}, nil
 	}
 	return options
 }

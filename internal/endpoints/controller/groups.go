@@ -48,7 +48,7 @@ type group struct {
 	// failed says that it does not run any more, and has to be made anew.
 	failed atomic.Bool
 	// checking is how it checks.
-	checking Checking
+	checking GroupCheck
 
 	// free says that its verdicts reach the Services.
 	free atomic.Bool
@@ -154,7 +154,7 @@ func (g *groups) tidy(wanted map[assign.Group]bool) {
 
 // checking says how a group checks. Groups with the same Key share checks: the prober of the first
 // makes them, so it knows what is wrong with them.
-func (g *groups) checking(key assign.Group, p *poolReader) (Checking, error) {
+func (g *groups) checking(key assign.Group, p *poolReader) (GroupCheck, error) {
 	now, err := g.server.opts.Checking(&p.document, key.Check)
 	for _, other := range g.running {
 		if other.checking.Key == now.Key && !other.failed.Load() {
@@ -164,7 +164,7 @@ func (g *groups) checking(key assign.Group, p *poolReader) (Checking, error) {
 	return now, err
 }
 
-func (g *groups) begin(ctx context.Context, key assign.Group, p *poolReader, checking Checking, from beginning) *group {
+func (g *groups) begin(ctx context.Context, key assign.Group, p *poolReader, checking GroupCheck, from beginning) *group {
 	s := g.server
 	if s.opts.Asker != nil {
 		checking.Policy.AnswerWait = peers.AnswerWait

@@ -42,7 +42,7 @@ func (h refusedHub) Local() assign.Local {
 // countedBegins counts how often checks were begun.
 func countedBegins(options controller.Options, begun *atomic.Int64) controller.Options {
 	checking := options.Checking
-	options.Checking = func(p *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
+	options.Checking = func(p *v1alpha1.EndpointPool, check assign.Check) (controller.GroupCheck, error) {
 		begun.Add(1)
 		return checking(p, check)
 	}
@@ -224,7 +224,7 @@ func TestContract226WhatBeganWithoutASliceReachesItNoMoreWhileItsChecksBeginAnew
 		var hangs atomic.Bool
 		options := w.options()
 		checking := options.Checking
-		options.Checking = func(p *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
+		options.Checking = func(p *v1alpha1.EndpointPool, check assign.Check) (controller.GroupCheck, error) {
 			if hangs.Load() {
 				time.Sleep(30 * time.Second)
 			}

@@ -236,7 +236,7 @@ func TestNoCheckRunsOnOnceTheProgramHasEnded(t *testing.T) {
 		w.pool("blue", "10.0.0.1")
 		one, options := &stubborn{begun: make(chan struct{}, 1)}, w.options()
 		checking := options.Checking
-		options.Checking = func(p *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
+		options.Checking = func(p *v1alpha1.EndpointPool, check assign.Check) (controller.GroupCheck, error) {
 			c, err := checking(p, check)
 			c.Prober, c.Timeout = one, time.Hour
 			return c, err

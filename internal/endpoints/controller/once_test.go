@@ -34,15 +34,17 @@ func (h halfListed) Local() assign.Local {
 func (h halfListed) Open(of publish.Target) (controller.Store, error) {
 	store, err := h.worldHub.Open(of)
 	if of.Namespace == "blog" {
-		return unlisted{store}, err
+		return forbiddenStore{store}, err
 	}
 	return store, err
 }
 
-// unlisted is a store in that namespace.
-type unlisted struct{ controller.Store }
+// forbiddenStore is a store in that namespace.
+type forbiddenStore struct{ controller.Store }
 
-func (unlisted) Load(context.Context) (publish.State, error) { return publish.State{}, errForbidden }
+func (forbiddenStore) Load(context.Context) (publish.State, error) {
+	return publish.State{}, errForbidden
+}
 
 // Contract 72: a command does for each Service what it can, whatever else it may not read.
 func TestContract72OneLookKnowsANamespaceWhateverItMayReadOfAnother(t *testing.T) {
@@ -211,8 +213,8 @@ func TestContract72ASingleRunDoesNotWriteToSlicesThatItCouldNotReadFirst(t *test
 	})
 }
 
-// stopped is a cluster that ends the program with its first write.
-type stopped struct {
+// stopHub is a cluster that ends the program with its first write.
+type stopHub struct {
 	worldHub
 	stop context.CancelFunc
 }
@@ -222,7 +224,7 @@ type stoppedStore struct {
 	stop context.CancelFunc
 }
 
-func (s stopped) Open(of publish.Target) (controller.Store, error) {
+func (s stopHub) Open(of publish.Target) (controller.Store, error) {
 	store, err := s.worldHub.Open(of)
 	return stoppedStore{store, s.stop}, err
 }
@@ -248,7 +250,7 @@ func TestASingleRunThatWroteAllWasNotStopped(t *testing.T) {
 			w.documents(texts...)
 			ctx, stop := context.WithCancel(t.Context())
 			options := w.options()
-			options.Hub = stopped{worldHub{w}, stop}
+			options.Hub = stopHub{worldHub{w}, stop}
 			server, err := controller.New(options)
 			if err != nil {
 				t.Fatal(err)
@@ -260,9 +262,9 @@ func TestASingleRunThatWroteAllWasNotStopped(t *testing.T) {
 	}
 }
 
-// scripted is a cluster of which the writes of each slice go as a script says, which counts
+// scriptHub is a cluster of which the writes of each slice go as a script says, which counts
 // them from 1 on.
-type scripted struct {
+type scriptHub struct {
 	worldHub
 	tries map[string]int
 	write func(slice string, try int, write func() (string, error)) (string, error)
@@ -270,10 +272,10 @@ type scripted struct {
 
 type scriptedStore struct {
 	controller.Store
-	scripted
+	scriptHub
 }
 
-func (s scripted) Open(of publish.Target) (controller.Store, error) {
+func (s scriptHub) Open(of publish.Target) (controller.Store, error) {
 	store, err := s.worldHub.Open(of)
 	return scriptedStore{store, s}, err
 }
@@ -285,7 +287,7 @@ func (s scriptedStore) Write(ctx context.Context, w publish.Write) (string, erro
 		s.tries[w.Slice.Name]++
 		try = s.tries[w.Slice.Name]
 	})
-	return s.scripted.write(w.Slice.Name, try, func() (string, error) { return s.Store.Write(ctx, w) })
+	return s.scriptHub.write(w.Slice.Name, try, func() (string, error) { return s.Store.Write(ctx, w) })
 }
 
 // scriptedOnce lets a single run fill a Service with a slice for each of three endpoints.
@@ -296,7 +298,7 @@ func scriptedOnce(t *testing.T, write func(string, int, func() (string, error)) 
 	w.documents(poolOf("blue", "10.0.0.0/24"), bindingOf("shop/web", "blue", "ports: [{port: 80}]"))
 	w.service("shop/web", "http:80")
 	options := w.options()
-	options.Hub, options.MaxEndpoints = scripted{worldHub{w}, tries, write}, 1
+	options.Hub, options.MaxEndpoints = scriptHub{worldHub{w}, tries, write}, 1
 	server, err := controller.New(options)
 	if err != nil {
 		t.Fatal(err)

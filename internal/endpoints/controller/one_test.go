@@ -12,26 +12,26 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
-// counted is a store that counts what is asked of it.
-type counted struct {
+// countStore is a store that counts what is asked of it.
+type countStore struct {
 	mu    sync.Mutex
 	state publish.State
 	err   error
 	loads int
 }
 
-func (c *counted) Load(context.Context) (publish.State, error) {
+func (c *countStore) Load(context.Context) (publish.State, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.loads++
 	return c.state, c.err
 }
 
-func (c *counted) Write(context.Context, publish.Write) (string, error) {
+func (c *countStore) Write(context.Context, publish.Write) (string, error) {
 	return "", errors.New("not here")
 }
 
-func (c *counted) taken() int {
+func (c *countStore) taken() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	n := c.loads
@@ -49,7 +49,7 @@ func TestAHubOfOneReadsItsStoreOnce(t *testing.T) {
 				if announces {
 					news = make(chan struct{}, 1)
 				}
-				store := &counted{err: errors.New("away")}
+				store := &countStore{err: errors.New("away")}
 				of := publish.Target{Namespace: "shop", Service: "web", SliceName: "web-remote", Pool: "blue"}
 				hub := controller.NewOne(store, of, news, 30*time.Second)
 				go func() { _ = hub.Run(t.Context()) }()
@@ -95,7 +95,7 @@ func TestAHubOfOneReadsItsStoreOnce(t *testing.T) {
 }
 
 // obedient is a store that carries every write out.
-type obedient struct{ counted }
+type obedient struct{ countStore }
 
 func (*obedient) Write(context.Context, publish.Write) (string, error) { return "2", nil }
 

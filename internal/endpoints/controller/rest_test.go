@@ -29,8 +29,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
-// resting is a cluster with Services of the same endpoints, in which nothing changes.
-type resting struct {
+// calmCluster is a cluster with Services of the same endpoints, in which nothing changes.
+type calmCluster struct {
 	set      documents.Set
 	services []assign.Service
 	never    chan struct{}
@@ -46,7 +46,7 @@ type resting struct {
 	writes []publish.Write
 }
 
-func newResting(services ...string) *resting {
+func newResting(services ...string) *calmCluster {
 	text := `apiVersion: endpoints.ablmnzde.github.io/v1alpha1
 kind: EndpointPool
 metadata: {name: blue}
@@ -55,7 +55,7 @@ spec:
   subnets: [10.0.0.0/24]
   allow: [{namespaces: [shop], ports: ["80"]}]
 `
-	r := &resting{never: make(chan struct{})}
+	r := &calmCluster{never: make(chan struct{})}
 	for _, name := range services {
 		text += "---\napiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: " + name + ", namespace: shop}\nspec: {pools: [{name: blue}], ports: [{port: 80}]}\n"
 		r.services = append(r.services, assign.Service{Key: assign.Key{Namespace: "shop", Service: name}, Service: publish.Service{UID: "1", Ports: []publish.ServicePort{{Protocol: publish.TCP, Port: 80, TargetPort: 80}}}})
@@ -64,28 +64,28 @@ spec:
 	return r
 }
 
-func (r *resting) Set() documents.Set                               { return r.set }
-func (r *resting) Changed() <-chan struct{}                         { return r.never }
-func (r *resting) Watch(string)                                     {}
-func (r *resting) Find(context.Context) ([]string, error)           { return nil, nil }
-func (r *resting) Open(of publish.Target) (controller.Store, error) { return held{r, of}, nil }
-func (r *resting) Run(ctx context.Context) error                    { <-ctx.Done(); return nil }
+func (r *calmCluster) Set() documents.Set                               { return r.set }
+func (r *calmCluster) Changed() <-chan struct{}                         { return r.never }
+func (r *calmCluster) Watch(string)                                     {}
+func (r *calmCluster) Find(context.Context) ([]string, error)           { return nil, nil }
+func (r *calmCluster) Open(of publish.Target) (controller.Store, error) { return calmStore{r, of}, nil }
+func (r *calmCluster) Run(ctx context.Context) error                    { <-ctx.Done(); return nil }
 
-// held is the store of one target.
-type held struct {
-	*resting
+// calmStore is the store of one target.
+type calmStore struct {
+	*calmCluster
 	of publish.Target
 }
 
-func (held) Release() {}
+func (calmStore) Release() {}
 
-func (h held) Follow(changed func()) {
+func (h calmStore) Follow(changed func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.resting.follow = changed
+	h.calmCluster.follow = changed
 }
 
-func (h held) Load(context.Context) (publish.State, error) {
+func (h calmStore) Load(context.Context) (publish.State, error) {
 	state := publish.State{Service: h.services[0].Service}
 	if h.broken.Load() {
 		return publish.State{}, errors.New("the API server is away")
@@ -99,14 +99,14 @@ func (h held) Load(context.Context) (publish.State, error) {
 	return state, nil
 }
 
-func (r *resting) Local() assign.Local {
+func (r *calmCluster) Local() assign.Local {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.plans++
 	return assign.Local{Services: r.services, Sights: []assign.Sight{{Namespace: "shop", Complete: true}}}
 }
 
-func (r *resting) Write(_ context.Context, w publish.Write) (string, error) {
+func (r *calmCluster) Write(_ context.Context, w publish.Write) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.writes = append(r.writes, w)
@@ -114,7 +114,7 @@ func (r *resting) Write(_ context.Context, w publish.Write) (string, error) {
 }
 
 // counted returns how many plans were made in a stretch of time.
-func (r *resting) counted(stretch time.Duration) int {
+func (r *calmCluster) counted(stretch time.Duration) int {
 	count := func() int {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -126,16 +126,16 @@ func (r *resting) counted(stretch time.Duration) int {
 	return count() - before
 }
 
-// passing is a prober for which every endpoint works.
-type passing struct{}
+// passProber is a prober for which every endpoint works.
+type passProber struct{}
 
-func (passing) Check(_ context.Context, addr netip.Addr) inventory.Result {
+func (passProber) Check(_ context.Context, addr netip.Addr) inventory.Result {
 	return inventory.Result{Address: addr, At: time.Now(), Outcome: inventory.Pass, Reason: inventory.Ready}
 }
 
 // source is one that may be away.
 type source struct {
-	*resting
+	*calmCluster
 	answers
 }
 
@@ -148,12 +148,12 @@ func (s source) Read(ctx context.Context) ([]inventory.Node, error) {
 }
 
 // server fills the Service; wrong is why its endpoints cannot be checked, nil if they can.
-func (r *resting) server(t *testing.T, wrong error) *controller.Server {
+func (r *calmCluster) server(t *testing.T, wrong error) *controller.Server {
 	t.Helper()
-	return r.checked(t, passing{}, wrong)
+	return r.checked(t, passProber{}, wrong)
 }
 
-func (r *resting) checked(t *testing.T, prober pool.Prober, wrong error) *controller.Server {
+func (r *calmCluster) checked(t *testing.T, prober pool.Prober, wrong error) *controller.Server {
 	t.Helper()
 	server, err := controller.New(r.options(prober, wrong))
 	if err != nil {
@@ -162,7 +162,7 @@ func (r *resting) checked(t *testing.T, prober pool.Prober, wrong error) *contro
 	return server
 }
 
-func (r *resting) options(prober pool.Prober, wrong error) controller.Options {
+func (r *calmCluster) options(prober pool.Prober, wrong error) controller.Options {
 	return controller.Options{
 		Documents: r, Hub: r, Watch: r.Run,
 		Supply: func(*v1alpha1.EndpointPool) (controller.Supply, error) {
@@ -172,9 +172,9 @@ func (r *resting) options(prober pool.Prober, wrong error) controller.Options {
 				Rules: filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/24")}}, PollInterval: time.Minute, Timeout: time.Second,
 			}, nil
 		},
-		Checking: func(*v1alpha1.EndpointPool, assign.Check) (controller.Checking, error) {
+		Checking: func(*v1alpha1.EndpointPool, assign.Check) (controller.GroupCheck, error) {
 			policy := guard.Policy{Rise: 1, Fall: 1, Interval: time.Second, MaxSilentPercent: 50, FailOpen: true, MaxRemovalPercent: 50, Threshold: 10, PollInterval: time.Minute, DrainPeriod: time.Minute}
-			return controller.Checking{Prober: prober, Key: "80", Policy: policy, Timeout: time.Second}, wrong
+			return controller.GroupCheck{Prober: prober, Key: "80", Policy: policy, Timeout: time.Second}, wrong
 		},
 		ManagedBy: "us", MaxEndpoints: 100, Concurrency: 10,
 	}
@@ -221,7 +221,7 @@ func TestContract96AtRestPlansAreMadeSeldom(t *testing.T) {
 func TestContract96TheRevisionGrowsWithWhatIsShown(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
-		r, down := newResting("web"), &turning{}
+		r, down := newResting("web"), &switchProber{}
 		server := r.checked(t, down, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -282,7 +282,7 @@ func TestContract52TargetsCostNoReadsChecksOrGoroutines(t *testing.T) {
 			for i := range names {
 				names[i] = fmt.Sprint("web-", i)
 			}
-			r, prober := newResting(names...), &counting{}
+			r, prober := newResting(names...), &countProber{}
 			r.right = true
 			options := r.options(prober, nil)
 			options.Random = func() float64 { return 0.5 }
@@ -311,22 +311,22 @@ func TestContract52TargetsCostNoReadsChecksOrGoroutines(t *testing.T) {
 	}
 }
 
-// counting is a prober that counts.
-type counting struct {
-	passing
+// countProber is a prober that counts.
+type countProber struct {
+	passProber
 	checks atomic.Int64
 }
 
-func (c *counting) Check(ctx context.Context, addr netip.Addr) inventory.Result {
+func (c *countProber) Check(ctx context.Context, addr netip.Addr) inventory.Result {
 	c.checks.Add(1)
-	return c.passing.Check(ctx, addr)
+	return c.passProber.Check(ctx, addr)
 }
 
-// turning is a prober for which every endpoint works, or none.
-type turning struct{ is atomic.Bool }
+// switchProber is a prober for which every endpoint works, or none.
+type switchProber struct{ is atomic.Bool }
 
-func (d *turning) Check(ctx context.Context, addr netip.Addr) inventory.Result {
-	result := passing{}.Check(ctx, addr)
+func (d *switchProber) Check(ctx context.Context, addr netip.Addr) inventory.Result {
+	result := passProber{}.Check(ctx, addr)
 	if d.is.Load() {
 		result.Outcome, result.Reason = inventory.Refused, inventory.ProbeRefused
 	}
@@ -387,9 +387,9 @@ func TestContract31OnlyALoopThatStandsStillIsDead(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		r, stuck := newResting("web"), make(chan struct{})
-		options := r.options(passing{}, nil)
+		options := r.options(passProber{}, nil)
 		checking := options.Checking
-		options.Checking = func(of *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
+		options.Checking = func(of *v1alpha1.EndpointPool, check assign.Check) (controller.GroupCheck, error) {
 			<-stuck
 			return checking(of, check)
 		}
@@ -422,10 +422,10 @@ func TestContract53AGroupWhoseFirstDecisionPanicsIsMadeAnew(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
 		r := newResting("web")
-		options := r.options(passing{}, nil)
+		options := r.options(passProber{}, nil)
 		checking := options.Checking
 		var panicked atomic.Bool
-		options.Checking = func(p *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
+		options.Checking = func(p *v1alpha1.EndpointPool, check assign.Check) (controller.GroupCheck, error) {
 			made, err := checking(p, check)
 			if panicked.CompareAndSwap(false, true) {
 				made.Prober = nil // a defect: nothing can be checked
@@ -500,7 +500,7 @@ func (m *mortal) Check(_ context.Context, addr netip.Addr) inventory.Result {
 }
 
 // runs runs a server until it is ended, or the test ends.
-func (r *resting) runs(t *testing.T, options controller.Options) (end func()) {
+func (r *calmCluster) runs(t *testing.T, options controller.Options) (end func()) {
 	t.Helper()
 	server, err := controller.New(options)
 	if err != nil {
@@ -530,7 +530,7 @@ func TestManyMistakesAreCounted(t *testing.T) {
 			fmt.Fprintf(&wrong, "---\napiVersion: endpoints.ablmnzde.github.io/v1alpha1\nkind: EndpointBinding\nmetadata: {name: b%d, namespace: shop}\nspec: {pools: []}\n", i)
 		}
 		r.set = documents.Advance(r.set, documents.Folder{Files: []documents.File{{Name: "wrong.yaml", Data: []byte(wrong.String())}}})
-		options := r.options(passing{}, nil)
+		options := r.options(passProber{}, nil)
 		options.Logger = slog.New(slog.NewTextHandler(log, nil))
 		end := r.runs(t, options)
 		r.counted(time.Minute)

@@ -51,7 +51,7 @@ func TestContract181WhatIsWrongWithSharedChecksIsTold(t *testing.T) {
 		w.logger = slog.New(slog.NewTextHandler(&log, nil))
 		options := w.options()
 		checking := options.Checking
-		options.Checking = func(p *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
+		options.Checking = func(p *v1alpha1.EndpointPool, check assign.Check) (controller.GroupCheck, error) {
 			out, err := checking(p, check)
 			r := &reads{worldProber: worldProber{w, check}}
 			out.Prober, out.Trouble = r, r.trouble

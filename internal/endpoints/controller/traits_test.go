@@ -28,7 +28,7 @@ func TestContract232WhatKeepsClientsAwayIsToldWithAnyCarrier(t *testing.T) {
 					r.set = documents.OfVariables(r.set.Pools()[0], r.set.Bindings()[0])
 				}
 				of := publish.Target{Namespace: "shop", Service: "web", SliceName: "web.blue"}
-				store := &counted{state: publish.State{
+				store := &countStore{state: publish.State{
 					Service: publish.Service{
 						UID: "1", Ports: []publish.ServicePort{{Protocol: publish.TCP, Port: 8080, TargetPort: 80}},
 						Traits: publish.Traits{IPv6: true, Headless: true, Local: "spec.internalTrafficPolicy", Topology: "spec.trafficDistribution"},
@@ -36,7 +36,7 @@ func TestContract232WhatKeepsClientsAwayIsToldWithAnyCarrier(t *testing.T) {
 					Slices: []publish.Slice{{Name: "web.blue", Ports: []publish.Port{{Protocol: publish.TCP, Number: 80}}, Endpoints: []inventory.Member{{Address: netip.MustParseAddr("10.0.0.1"), State: inventory.StateReady}}}},
 				}}
 				var told []explain.NoticeReason
-				options := r.options(passing{}, nil)
+				options := r.options(passProber{}, nil)
 				options.Hub = controller.NewOne(store, of, nil, time.Minute)
 				options.Announce = func(_ assign.Key, n explain.Notice) { told = append(told, n.Reason) }
 				server, err := controller.New(options)

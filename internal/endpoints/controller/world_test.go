@@ -523,10 +523,10 @@ func (w *world) options() controller.Options {
 				Free: true, Rules: rules, PollInterval: policy.PollInterval, Timeout: time.Second,
 			}, nil
 		},
-		Checking: func(p *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
+		Checking: func(p *v1alpha1.EndpointPool, check assign.Check) (controller.GroupCheck, error) {
 			w.mu.Lock()
 			defer w.mu.Unlock()
-			return controller.Checking{Prober: worldProber{w, check}, Key: fmt.Sprint(check), Policy: policy, Timeout: time.Second, Trouble: func() (err error) {
+			return controller.GroupCheck{Prober: worldProber{w, check}, Key: fmt.Sprint(check), Policy: policy, Timeout: time.Second, Trouble: func() (err error) {
 				w.locked(func() { err = w.trouble })
 				return err
 			}}, w.checkErr[p.Name]

@@ -10,17 +10,17 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
-// placed is where the Pods are.
-type placed struct {
+// podNodes is where the Pods are.
+type podNodes struct {
 	is      atomic.Pointer[inventory.Placement]
 	changed chan struct{}
 }
 
-func (p *placed) Placement() (*inventory.Placement, error) { return p.is.Load(), nil }
-func (p *placed) Changed() <-chan struct{}                 { return p.changed }
+func (p *podNodes) Placement() (*inventory.Placement, error) { return p.is.Load(), nil }
+func (p *podNodes) Changed() <-chan struct{}                 { return p.changed }
 
 // on says that ready Pods are on these nodes.
-func (p *placed) on(nodes ...string) {
+func (p *podNodes) on(nodes ...string) {
 	p.is.Store(&inventory.Placement{Ready: nodes, Found: true, Local: true})
 	select {
 	case p.changed <- struct{}{}:
@@ -32,7 +32,7 @@ func (p *placed) on(nodes ...string) {
 func TestContract234AStoreOfOneTargetFollowsToo(t *testing.T) {
 	t.Parallel()
 	bubble.Test(t, func(t *testing.T) {
-		w, pods := newWorld(t, 11, 12, 13), &placed{changed: make(chan struct{}, 1)}
+		w, pods := newWorld(t, 11, 12, 13), &podNodes{changed: make(chan struct{}, 1)}
 		w.opts.Placer = pods
 		pods.on("w11", "w12")
 		w.start()

@@ -16,13 +16,13 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
-// closed is a port on which nothing listens until it is opened.
-type closed struct {
+// closedPort is a port on which nothing listens until it is opened.
+type closedPort struct {
 	*world
 	open *atomic.Bool
 }
 
-func (c closed) Check(ctx context.Context, addr netip.Addr) inventory.Result {
+func (c closedPort) Check(ctx context.Context, addr netip.Addr) inventory.Result {
 	if c.open.Load() {
 		return c.world.Check(ctx, addr)
 	}
@@ -39,7 +39,7 @@ func TestContract227AnotherPortWaitsUntilItAnswers(t *testing.T) {
 		during(10 * time.Second)
 		w.stop()
 		var open atomic.Bool
-		w.opts.Prober, w.opts.Target.Ports = closed{w, &open}, []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 9090}}
+		w.opts.Prober, w.opts.Target.Ports = closedPort{w, &open}, []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 9090}}
 		w.opts.Checker = func(check assign.Check) (controllertest.Prober, error) {
 			if check.Port != 8080 {
 				t.Errorf("got a check of port %d, want one of the port of before", check.Port)

@@ -63,12 +63,12 @@ func (s *Engine) served() controller.Options {
 				Free: o.FreeReads, Rules: o.Rules, PollInterval: o.PollInterval, Timeout: o.SourceTimeout,
 			}, nil
 		},
-		Checking: func(_ *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
-			checking := controller.Checking{Prober: o.Prober, Key: fmt.Sprint(check), Policy: o.Policy, Timeout: o.HealthTimeout}
+		Checking: func(_ *v1alpha1.EndpointPool, check assign.Check) (controller.GroupCheck, error) {
+			checking := controller.GroupCheck{Prober: o.Prober, Key: fmt.Sprint(check), Policy: o.Policy, Timeout: o.HealthTimeout}
 			if check != wanted && o.Checker != nil {
 				var err error
 				if checking.Prober, err = o.Checker(check); err != nil {
-					return controller.Checking{}, err
+					return controller.GroupCheck{}, err
 				}
 			}
 			if o.Policy.HealthOff {

@@ -80,14 +80,14 @@ func (w *world) watch(n int) {
 
 func addr(i int) netip.Addr { return netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)}) }
 
-// counted is a connection that is counted while it is open.
-type counted struct {
+// countedConn is a connection that is counted while it is open.
+type countedConn struct {
 	net.Conn
 	w    *world
 	once sync.Once
 }
 
-func (c *counted) Close() error {
+func (c *countedConn) Close() error {
 	c.once.Do(func() {
 		c.w.mu.Lock()
 		defer c.w.mu.Unlock()
@@ -108,7 +108,7 @@ func (w *world) dial(_ context.Context, target netip.AddrPort) (net.Conn, error)
 	w.peers[a] = there
 	w.open++
 	w.most = max(w.most, w.open)
-	return &counted{Conn: here, w: w}, nil
+	return &countedConn{Conn: here, w: w}, nil
 }
 
 // peer returns the other end of the newest connection to an address.

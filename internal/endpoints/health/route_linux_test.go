@@ -51,8 +51,8 @@ ip -6 route add unreachable fd20::/64 table 100
 ip -6 route add prohibit fd21::/64 table 100
 ip -6 route add prohibit fd31::/64`
 
-// reached is what reachRole prints: the result of a check, or why there is none.
-type reached struct {
+// reachResult is what reachRole prints: the result of a check, or why there is none.
+type reachResult struct {
 	Result inventory.Result
 	Error  string
 }
@@ -64,11 +64,11 @@ func reachRole(addresses string) {
 	for address := range strings.FieldsSeq(addresses) {
 		script := map[string]string{"IPv4": nearby, "IPv6": nearby6}[address]
 		if script == "" {
-			printJSON(reached{Result: checker.Check(context.Background(), netip.MustParseAddr(address))})
+			printJSON(reachResult{Result: checker.Check(context.Background(), netip.MustParseAddr(address))})
 			continue
 		}
 		if output, err := exec.CommandContext(context.Background(), "sh", "-c", script).CombinedOutput(); err != nil {
-			printJSON(reached{Error: fmt.Sprintf("%v: %s", err, output)})
+			printJSON(reachResult{Error: fmt.Sprintf("%v: %s", err, output)})
 			return
 		}
 	}
@@ -91,7 +91,7 @@ func reach(t *testing.T, family string, addresses []string) []inventory.Result {
 	})
 	var results []inventory.Result
 	for range addresses {
-		switch got := next[reached](t, printed); {
+		switch got := next[reachResult](t, printed); {
 		case got.Error == "":
 			results = append(results, got.Result)
 		default:

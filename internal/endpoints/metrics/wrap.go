@@ -184,16 +184,16 @@ func (m *Metrics) Transport(client Client) func(http.RoundTripper) http.RoundTri
 		return nil
 	}
 	requests := m.requests.MustCurryWith(prometheus.Labels{"client": string(client)})
-	return func(inner http.RoundTripper) http.RoundTripper { return &counting{inner, requests} }
+	return func(inner http.RoundTripper) http.RoundTripper { return &countingTransport{inner, requests} }
 }
 
-type counting struct {
+type countingTransport struct {
 	inner    http.RoundTripper
 	requests *prometheus.CounterVec
 }
 
 // RoundTrip implements http.RoundTripper.
-func (t *counting) RoundTrip(request *http.Request) (*http.Response, error) {
+func (t *countingTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := t.inner.RoundTrip(request)
 	code := noAnswer
 	if err == nil {
@@ -204,10 +204,10 @@ func (t *counting) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // WrappedRoundTripper lets client-go find the transport within.
-func (t *counting) WrappedRoundTripper() http.RoundTripper { return t.inner }
+func (t *countingTransport) WrappedRoundTripper() http.RoundTripper { return t.inner }
 
 // CloseIdleConnections passes on to the first transport within that can.
-func (t *counting) CloseIdleConnections() { utilnet.CloseIdleConnectionsFor(t.inner) }
+func (t *countingTransport) CloseIdleConnections() { utilnet.CloseIdleConnectionsFor(t.inner) }
 
 // codeOf is the label of a status, of an unknown one its class: a server may send
 // any number.

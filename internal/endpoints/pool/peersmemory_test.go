@@ -18,10 +18,10 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
-// blinded is a prober that reaches all, and then nothing.
-type blinded struct{ blind atomic.Bool }
+// blindProber is a prober that reaches all, and then nothing.
+type blindProber struct{ blind atomic.Bool }
 
-func (c *blinded) Check(ctx context.Context, addr netip.Addr) inventory.Result {
+func (c *blindProber) Check(ctx context.Context, addr netip.Addr) inventory.Result {
 	r := inventory.Result{Address: addr, At: time.Now(), Outcome: inventory.Pass, Reason: inventory.Ready}
 	if c.blind.Load() {
 		passes(ctx, time.Second)
@@ -42,7 +42,7 @@ func silentAtOnce(t *testing.T, standby bool) (c cost) {
 		for i := range 10_000 {
 			w.nodes = append(w.nodes, inventory.Node{Name: "w", Addresses: []netip.Addr{address(i)}, Ready: true, Worker: true})
 		}
-		var prober blinded
+		var prober blindProber
 		var newest atomic.Pointer[guard.Verdict]
 		r := &replicas{world: w, lease: peerstest.New(), leave: make(map[string]context.CancelFunc)}
 		w.opts.Prober, w.opts.Publish, w.opts.GroupOptions.Observe = &prober, func(v *guard.Verdict) { newest.Store(v) }, nil

@@ -124,20 +124,20 @@ func TestContract02ErrorsNameTheFileAndTheRemedy(t *testing.T) {
 
 func TestContract02AnUnreadableFileIsAnError(t *testing.T) {
 	// Root may read everything, so the file system refuses.
-	files := failing{Fs: afero.NewMemMapFs(), err: fs.ErrPermission}
+	files := failingFs{Fs: afero.NewMemMapFs(), err: fs.ErrPermission}
 	_, err := newFile(files, "/inventory.json").Read(t.Context())
 	if !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("got error %v, want fs.ErrPermission", err)
 	}
 }
 
-// failing refuses to open anything.
-type failing struct {
+// failingFs refuses to open anything.
+type failingFs struct {
 	afero.Fs
 	err error
 }
 
-func (f failing) OpenFile(name string, _ int, _ os.FileMode) (afero.File, error) {
+func (f failingFs) OpenFile(name string, _ int, _ os.FileMode) (afero.File, error) {
 	return nil, &fs.PathError{Op: "open", Path: name, Err: f.err}
 }
 
@@ -167,23 +167,23 @@ func TestContract04AConfigMapThatIsSwitchedIsReadAgain(t *testing.T) {
 	}
 }
 
-// interfering calls meanwhile during the first read of each file.
-type interfering struct {
+// interferenceFs calls meanwhile during the first read of each file.
+type interferenceFs struct {
 	afero.Fs
 	meanwhile func()
 }
 
-func (i interfering) OpenFile(name string, flag int, mode os.FileMode) (afero.File, error) {
+func (i interferenceFs) OpenFile(name string, flag int, mode os.FileMode) (afero.File, error) {
 	f, err := i.Fs.OpenFile(name, flag, mode)
-	return &interfered{File: f, meanwhile: i.meanwhile}, err
+	return &interferenceFile{File: f, meanwhile: i.meanwhile}, err
 }
 
-type interfered struct {
+type interferenceFile struct {
 	afero.File
 	meanwhile func()
 }
 
-func (f *interfered) Read(p []byte) (int, error) {
+func (f *interferenceFile) Read(p []byte) (int, error) {
 	n, err := f.File.Read(p)
 	if f.meanwhile != nil {
 		f.meanwhile()
@@ -208,7 +208,7 @@ func TestContract02AFileWrittenDuringTheReadIsAnError(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			must(t, os.WriteFile(path, []byte(one), 0o600))
 			must(t, os.Chtimes(path, time.Time{}, long))
-			_, err := newFile(interfering{afero.NewOsFs(), func() {
+			_, err := newFile(interferenceFs{afero.NewOsFs(), func() {
 				must(t, os.WriteFile(path, []byte(test.content), 0o600))
 				must(t, os.Chtimes(path, time.Time{}, test.modified))
 			}}, path).Read(t.Context())
@@ -223,7 +223,7 @@ func TestContract02AFileWrittenDuringTheReadIsAnError(t *testing.T) {
 func TestAFileReplacedDuringTheReadIsReadAsItWas(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "inventory.json")
 	must(t, os.WriteFile(path, []byte(one), 0o600))
-	got, err := newFile(interfering{afero.NewOsFs(), func() {
+	got, err := newFile(interferenceFs{afero.NewOsFs(), func() {
 		must(t, os.WriteFile(path+".new", []byte("[]"), 0o600))
 		must(t, os.Rename(path+".new", path))
 	}}, path).Read(t.Context())
@@ -237,11 +237,11 @@ func TestContract03AReadStopsWhenItsContextEnds(t *testing.T) {
 	must(t, afero.WriteFile(files, "/inventory.json", bytes.Repeat([]byte(" "), 1<<20), 0o600))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	_, err := newFile(interfering{files, cancel}, "/inventory.json").Read(ctx)
+	_, err := newFile(interferenceFs{files, cancel}, "/inventory.json").Read(ctx)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v, want context.Canceled", err)
 	}
-	_, err = newFile(failing{files, errors.New("touched")}, "/inventory.json").Read(ctx)
+	_, err = newFile(failingFs{files, errors.New("touched")}, "/inventory.json").Read(ctx)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got error %v, want context.Canceled and no attempt", err)
 	}

@@ -20,13 +20,13 @@ import (
 type crowd struct {
 	testing.TB
 	set *writer.Set
-	all map[string]*served
+	all map[string]*crowdService
 	// cancel asks the set to stop, stop also waits for it.
 	cancel, stop func()
 }
 
-// served is one Service, "namespace/name", and its store.
-type served struct {
+// crowdService is one Service, "namespace/name", and its store.
+type crowdService struct {
 	*store.Memory
 	name string
 	fill writer.Fill
@@ -47,7 +47,7 @@ type served struct {
 // newCrowd makes a set and Services, without a target yet.
 func newCrowd(t testing.TB, opts writer.SetOptions, names ...string) *crowd {
 	t.Helper()
-	c := &crowd{TB: t, set: writer.NewSet(opts), all: make(map[string]*served)}
+	c := &crowd{TB: t, set: writer.NewSet(opts), all: make(map[string]*crowdService)}
 	for _, name := range names {
 		c.all[name] = newServed(t, name, 100)
 	}
@@ -55,14 +55,14 @@ func newCrowd(t testing.TB, opts writer.SetOptions, names ...string) *crowd {
 }
 
 // newServed makes an empty Service whose slices hold so many endpoints.
-func newServed(t testing.TB, name string, most int) *served {
+func newServed(t testing.TB, name string, most int) *crowdService {
 	t.Helper()
 	namespace, service, _ := strings.Cut(name, "/")
 	aim := publish.Target{
 		Namespace: namespace, Service: service, SliceName: service + ".blue", ManagedBy: "tester",
 		Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 8080}}, MaxEndpoints: most,
 	}
-	s := &served{Memory: storeOf(t, aim), name: name}
+	s := &crowdService{Memory: storeOf(t, aim), name: name}
 	s.fill = writer.Fill{Pool: "blue", Store: s, Target: aim}
 	return s
 }
@@ -91,7 +91,7 @@ func (c *crowd) start() {
 }
 
 // add makes the Service a target.
-func (c *crowd) add(s *served) {
+func (c *crowd) add(s *crowdService) {
 	c.Helper()
 	added, err := c.set.Add(writer.Options{Fills: []writer.Fill{s.fill}, Observe: s.told})
 	if err != nil {
@@ -101,10 +101,10 @@ func (c *crowd) add(s *served) {
 }
 
 // remove makes it none.
-func (c *crowd) remove(s *served) { c.set.Remove(s.added) }
+func (c *crowd) remove(s *crowdService) { c.set.Remove(s.added) }
 
 // told takes an outcome in.
-func (s *served) told(o writer.Outcome) {
+func (s *crowdService) told(o writer.Outcome) {
 	s.mu.Lock()
 	observe := s.observe
 	s.outcomes = append(s.outcomes, o)
@@ -115,7 +115,7 @@ func (s *served) told(o writer.Outcome) {
 }
 
 // Load is the store's.
-func (s *served) Load(ctx context.Context) (publish.State, error) {
+func (s *crowdService) Load(ctx context.Context) (publish.State, error) {
 	s.mu.Lock()
 	s.loads++
 	load := s.load
@@ -129,7 +129,7 @@ func (s *served) Load(ctx context.Context) (publish.State, error) {
 }
 
 // Write is the store's.
-func (s *served) Write(ctx context.Context, w publish.Write) (version string, err error) {
+func (s *crowdService) Write(ctx context.Context, w publish.Write) (version string, err error) {
 	s.mu.Lock()
 	write := s.write
 	s.mu.Unlock()
@@ -144,14 +144,14 @@ func (s *served) Write(ctx context.Context, w publish.Write) (version string, er
 }
 
 // set changes the Service.
-func (s *served) set(change func()) {
+func (s *crowdService) set(change func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	change()
 }
 
 // taken returns the writes that ended since the last call.
-func (s *served) taken() []written {
+func (s *crowdService) taken() []written {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.writes
@@ -160,7 +160,7 @@ func (s *served) taken() []written {
 }
 
 // last is the newest outcome.
-func (s *served) last() writer.Outcome {
+func (s *crowdService) last() writer.Outcome {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.outcomes) == 0 {
@@ -170,7 +170,7 @@ func (s *served) last() writer.Outcome {
 }
 
 // published returns what the store holds: "1=ready 2=down".
-func (s *served) published() string {
+func (s *crowdService) published() string {
 	state, err := s.Memory.Load(context.Background())
 	if err != nil {
 		return err.Error()

@@ -95,7 +95,7 @@ func failing(wait func(context.Context, time.Duration) error, takes time.Duratio
 }
 
 // edit is another client that empties a slice.
-func (h *history) edit(s *served) {
+func (h *history) edit(s *crowdService) {
 	objects := s.Slices()
 	if len(objects) == 0 {
 		return
@@ -106,7 +106,7 @@ func (h *history) edit(s *served) {
 }
 
 // watched is a write that takes that long, and perhaps fails; it counts requests.
-func (h *history) watched(s *served, takes time.Duration, err error) func(context.Context, publish.Write) error {
+func (h *history) watched(s *crowdService, takes time.Duration, err error) func(context.Context, publish.Write) error {
 	return func(ctx context.Context, w publish.Write) error {
 		slice := s.name + "/" + w.Slice.Name
 		count := func(n int) {

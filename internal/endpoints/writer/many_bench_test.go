@@ -36,7 +36,7 @@ func benchSet(b *testing.B, count int, answers time.Duration) {
 			time.Sleep(answers)
 			return nil
 		}
-		s.fill.Store = counted{s, &left}
+		s.fill.Store = countedService{s, &left}
 	}
 	c.start()
 	write := func(down ...int) {
@@ -55,15 +55,15 @@ func benchSet(b *testing.B, count int, answers time.Duration) {
 	}
 }
 
-// counted is a store that counts its writes down.
-type counted struct {
-	*served
+// countedService is a store that counts its writes down.
+type countedService struct {
+	*crowdService
 	left *sync.WaitGroup
 }
 
-func (c counted) Write(ctx context.Context, w publish.Write) (string, error) {
+func (c countedService) Write(ctx context.Context, w publish.Write) (string, error) {
 	defer c.left.Done()
-	return c.served.Write(ctx, w)
+	return c.crowdService.Write(ctx, w)
 }
 
 func benchBare(b *testing.B, count int, answers time.Duration) {

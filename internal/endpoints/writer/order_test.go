@@ -441,7 +441,7 @@ func TestContract55AWriteOfATargetThatWentCountsForTheOneThatComes(t *testing.T)
 }
 
 func TestATargetIsGoneWhenItsRequestsHaveEnded(t *testing.T) {
-	gone := func(s *served) bool {
+	gone := func(s *crowdService) bool {
 		synctest.Wait()
 		select {
 		case <-s.added.Gone():

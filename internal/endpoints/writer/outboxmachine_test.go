@@ -36,8 +36,8 @@ type request struct {
 	err         error
 }
 
-// reading is one load in flight.
-type reading struct {
+// loadFlight is one load in flight.
+type loadFlight struct {
 	sees, ends time.Time
 	// ended is how many requests had ended when it began.
 	ended       int
@@ -69,7 +69,7 @@ type machine struct {
 	losses, awaited map[string]bool
 
 	flying  []*request
-	reading *reading
+	reading *loadFlight
 	wanted  bool
 
 	// What the test itself remembers of each slice: when it was written, what
@@ -150,9 +150,9 @@ func (m *machine) runDue() {
 }
 
 // newReading begins a load.
-func (m *machine) newReading() *reading {
+func (m *machine) newReading() *loadFlight {
 	takes := m.draw("load takes")
-	r := &reading{ended: m.box.Ended(), sees: m.now.Add(takes / 2), ends: m.now.Add(takes)}
+	r := &loadFlight{ended: m.box.Ended(), sees: m.now.Add(takes / 2), ends: m.now.Add(takes)}
 	r.fails = !m.calm && rapid.IntRange(0, 9).Draw(m.t, "load fails") == 0
 	return r
 }
@@ -312,7 +312,7 @@ func (m *machine) end(r *request) {
 }
 
 // loaded takes a load in.
-func (m *machine) loaded(r *reading) {
+func (m *machine) loaded(r *loadFlight) {
 	if r.fails {
 		m.box.GiveUp()
 		m.wanted = true

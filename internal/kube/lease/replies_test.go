@@ -81,8 +81,8 @@ func (r *replies) remove(ctx context.Context) error {
 }
 
 // follow follows the lines until the test ends.
-func (r *replies) follow(e *lease.Elector) *followed {
-	f := &followed{t: r.t, news: make(chan struct{}, 1)}
+func (r *replies) follow(e *lease.Elector) *replyLog {
+	f := &replyLog{t: r.t, news: make(chan struct{}, 1)}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
@@ -94,8 +94,8 @@ func (r *replies) follow(e *lease.Elector) *followed {
 	return f
 }
 
-// followed is what Replies told.
-type followed struct {
+// replyLog is what Replies told.
+type replyLog struct {
 	t    *testing.T
 	stop func() error
 	err  error
@@ -105,7 +105,7 @@ type followed struct {
 	all []map[string]string
 }
 
-func (f *followed) each(lines map[string]string) {
+func (f *replyLog) each(lines map[string]string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.all = append(f.all, maps.Clone(lines))
@@ -114,7 +114,7 @@ func (f *followed) each(lines map[string]string) {
 }
 
 // wait waits until the lines are as wanted.
-func (f *followed) wait(want map[string]string) {
+func (f *replyLog) wait(want map[string]string) {
 	f.t.Helper()
 	limit := time.After(waitTimeout)
 	for {

@@ -10,7 +10,7 @@ import (
 
 // fleets makes what the proxies of fleets do, of the file and of objects, as far as the
 // configuration wants these.
-func (p Program) fleets(c settings.Views, s *serving) (*xds.Fleets, error) {
+func (p Program) fleets(c settings.Views, s *serveParts) (*xds.Fleets, error) {
 	fleets := xds.NewFleets()
 	if c.XDS.Fleets != "" {
 		var err error
@@ -31,7 +31,7 @@ func (p Program) fleets(c settings.Views, s *serving) (*xds.Fleets, error) {
 
 // sight says why the API server tells nothing of fleets; nil where it does, and where it is
 // not asked.
-func (s *serving) sight() error {
+func (s *serveParts) sight() error {
 	if s.objects == nil {
 		return nil
 	}

@@ -35,8 +35,8 @@ func (p Program) serveCommand() *cobra.Command {
 	}
 }
 
-// serving is what serve runs.
-type serving struct {
+// serveParts is what serve runs.
+type serveParts struct {
 	log     *slog.Logger
 	source  *watch.Watcher
 	server  *stream.Server
@@ -68,8 +68,8 @@ func (p Program) serve(ctx context.Context, c settings.Views) error {
 }
 
 // build makes everything from the configuration. Nothing is asked or started yet.
-func (p Program) build(c settings.Views) (*serving, error) {
-	s := &serving{log: p.logger(c.Log, nil), fleets: func() error { return nil }}
+func (p Program) build(c settings.Views) (*serveParts, error) {
+	s := &serveParts{log: p.logger(c.Log, nil), fleets: func() error { return nil }}
 	var err error
 	if s.source, err = p.source(c, p.way(c, false), c.Cluster.Namespaces); err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (p Program) build(c settings.Views) (*serving, error) {
 }
 
 // buildHealth makes the server of health and metrics.
-func (s *serving) buildHealth(version string) {
+func (s *serveParts) buildHealth(version string) {
 	options := MetricsOptions{
 		Version: version, Cache: s.source.Cache(), Server: s.server, Stale: s.source.Stale, Identities: s.identities,
 		Known: s.source.Known, Requests: s.source.Requests,
@@ -115,7 +115,7 @@ func (s *serving) buildHealth(version string) {
 }
 
 // listen takes both addresses.
-func (s *serving) listen(ctx context.Context, c settings.Views) error {
+func (s *serveParts) listen(ctx context.Context, c settings.Views) error {
 	if err := s.server.Listen(ctx); err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (s *serving) listen(ctx context.Context, c settings.Views) error {
 }
 
 // run serves until ctx ends. A listener that breaks ends the program.
-func (s *serving) run(ctx context.Context) error {
+func (s *serveParts) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var running sync.WaitGroup
@@ -163,7 +163,7 @@ func (s *serving) run(ctx context.Context) error {
 }
 
 // tell logs what changes about the sight of the API server and the identities.
-func (s *serving) tell(ctx context.Context) {
+func (s *serveParts) tell(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
 	var synced, stale, identities, fleets, silent bool
@@ -203,7 +203,7 @@ func tellCrowded(log *slog.Logger, before, now []string) []string {
 }
 
 // turn notes whether something is wrong, and logs it where that is news.
-func (s *serving) turn(wrong *bool, err error, begins, ends string) {
+func (s *serveParts) turn(wrong *bool, err error, begins, ends string) {
 	was := *wrong
 	switch *wrong = err != nil; {
 	case *wrong && !was:

@@ -12,7 +12,7 @@ import (
 )
 
 // buildXDS makes the server of xDS from the configuration, if there is to be one.
-func (p Program) buildXDS(s *serving, c settings.Views, identities *stream.Identities) error {
+func (p Program) buildXDS(s *serveParts, c settings.Views, identities *stream.Identities) error {
 	if !c.XDS.On() {
 		return nil
 	}
@@ -35,7 +35,7 @@ func (p Program) buildXDS(s *serving, c settings.Views, identities *stream.Ident
 }
 
 // opens says which listener is not open yet. That of xDS opens after the first join.
-func (s *serving) opens() error {
+func (s *serveParts) opens() error {
 	if s.xds == nil || s.listening.Load() {
 		return nil
 	}
@@ -61,9 +61,9 @@ func xdsSettings(c settings.ViewsXDS) envoyconfig.Settings {
 }
 
 // proxies are the clients of xDS as the server of the views shows them.
-func (s *serving) proxies() map[string]any { return map[string]any{"streams": s.xds.Streams()} }
+func (s *serveParts) proxies() map[string]any { return map[string]any{"streams": s.xds.Streams()} }
 
 // followed is how far the proxies of fleets follow, and what becomes of the objects.
-func (s *serving) followed() map[string]any {
+func (s *serveParts) followed() map[string]any {
 	return map[string]any{"streams": s.xds.Following(), "objects": s.xds.Objects()}
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 )
 
-// listing answers each list with Pods.
-type listing struct {
+// podLister answers each list with Pods.
+type podLister struct {
 	client.Client
 
 	pods []corev1.Pod
 }
 
-func (l *listing) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
+func (l *podLister) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
 	into.(*corev1.PodList).Items = slices.Clone(l.pods)
 	return nil
 }
@@ -41,7 +41,7 @@ func TestContract87APodThatOnlyHasTheLabelsIsNoneOfTheFleet(t *testing.T) {
 	t.Parallel()
 	theirs := podOf("hash", "ReplicaSet", "edge-5f6b")
 	delete(theirs.Labels, "pod-template-hash")
-	all := &listing{pods: []corev1.Pod{
+	all := &podLister{pods: []corev1.Pod{
 		podOf("ours", "ReplicaSet", "edge-5f6b"), theirs, podOf("alone", "", ""), podOf("foreign", "ReplicaSet", "other-5f6b"),
 		podOf("longer", "ReplicaSet", "edge-other-5f6b"), podOf("set", "StatefulSet", "edge-5f6b"),
 	}}
@@ -101,7 +101,7 @@ func TestContract150APodSaysWhyItIsNotReady(t *testing.T) {
 		pod.Status = c.status
 		c.install.Name, c.envoy.Name = "install", "envoy"
 		pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses = []corev1.ContainerStatus{c.install}, []corev1.ContainerStatus{c.envoy}
-		got, err := fleet.Pods(t.Context(), &listing{pods: []corev1.Pod{pod}}, simple("shop", "edge", 2))
+		got, err := fleet.Pods(t.Context(), &podLister{pods: []corev1.Pod{pod}}, simple("shop", "edge", 2))
 		if err != nil || len(got) != 1 || got[0].Why != c.want {
 			t.Errorf("a Pod that %s: got %+v, %v, want %q", name, got, err, c.want)
 		}
@@ -109,7 +109,7 @@ func TestContract150APodSaysWhyItIsNotReady(t *testing.T) {
 	// What a program says is bounded.
 	pod := podOf("edge-1", "ReplicaSet", "edge-5f6b")
 	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "envoy", State: waits("Long", strings.Repeat("x", 10_000))}}
-	if got, err := fleet.Pods(t.Context(), &listing{pods: []corev1.Pod{pod}}, simple("shop", "edge", 2)); err != nil || len(got[0].Why) > 1200 {
+	if got, err := fleet.Pods(t.Context(), &podLister{pods: []corev1.Pod{pod}}, simple("shop", "edge", 2)); err != nil || len(got[0].Why) > 1200 {
 		t.Errorf("got %d characters, %v", len(got[0].Why), err)
 	}
 }

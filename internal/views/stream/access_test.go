@@ -21,7 +21,7 @@ const identities = `identities:
 `
 
 // secure is a server with these identities.
-func secure(t *testing.T, c *cluster) *secured {
+func secure(t *testing.T, c *cluster) *tlsServer {
 	t.Helper()
 	return start(t, c, identities)
 }

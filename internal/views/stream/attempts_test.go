@@ -151,18 +151,18 @@ func TestContract43EachRequestOfAConnectionShowsWhoAsks(t *testing.T) {
 func TestContract43AStreamEndsWhenItsClientIsRevoked(t *testing.T) {
 	for name, c := range map[string]struct {
 		bearer string
-		revoke func(*testing.T, *secured)
+		revoke func(*testing.T, *tlsServer)
 		code   int
 	}{
-		"the client leaves the list": {"", func(t *testing.T, s *secured) {
+		"the client leaves the list": {"", func(t *testing.T, s *tlsServer) {
 			t.Helper()
 			s.list(t, "identities: [{name: ops/dns, namespaces: ['*']}]\n")
 		}, http.StatusForbidden},
-		"its token is another one": {token, func(t *testing.T, s *secured) {
+		"its token is another one": {token, func(t *testing.T, s *tlsServer) {
 			t.Helper()
 			write(t, filepath.Join(s.dir, "token"), []byte("another-token-of-many-letters"))
 		}, http.StatusUnauthorized},
-		"its authority is another one": {"", func(t *testing.T, s *secured) {
+		"its authority is another one": {"", func(t *testing.T, s *tlsServer) {
 			t.Helper()
 			write(t, filepath.Join(s.dir, "ca.crt"), newAuthority(t).pem)
 		}, http.StatusUnauthorized},

@@ -28,7 +28,7 @@ func TestContract181ACertificateThatHangsHoldsUpNothing(t *testing.T) {
 }
 
 // dial opens a connection with TLS, that says what it says.
-func (s *secured) dial(t *testing.T, protocol, text string) *tls.Conn {
+func (s *tlsServer) dial(t *testing.T, protocol, text string) *tls.Conn {
 	t.Helper()
 	config := s.client(t, nil).Transport.(*http.Transport).TLSClientConfig //nolint:forcetypeassert // made there
 	config.NextProtos = []string{protocol}
@@ -48,7 +48,7 @@ func (s *secured) dial(t *testing.T, protocol, text string) *tls.Conn {
 
 // patient has streams over HTTP/1.1, behind a list on the same connection, and HTTP/2. They go
 // on however long nothing happens.
-func (s *secured) patient(t *testing.T, c *cluster) (goesOn func()) {
+func (s *tlsServer) patient(t *testing.T, c *cluster) (goesOn func()) {
 	t.Helper()
 	var all []lines
 	for _, two := range []bool{false, true} {

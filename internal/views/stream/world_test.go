@@ -177,8 +177,8 @@ func write(t testing.TB, path string, text []byte) string {
 	return path
 }
 
-// secured is a server with TLS and identities.
-type secured struct {
+// tlsServer is a server with TLS and identities.
+type tlsServer struct {
 	*stream.Server
 
 	url        string
@@ -190,15 +190,15 @@ type secured struct {
 const token = "t0ken-of-sixteen-characters-or-more"
 
 // start runs a server with the list of identities until the test ends.
-func start(t *testing.T, c *cluster, identities string) *secured {
+func start(t *testing.T, c *cluster, identities string) *tlsServer {
 	t.Helper()
 	return startWith(t, c, identities, stream.Options{})
 }
 
 // startWith runs a server with these options and those that every one has.
-func startWith(t *testing.T, c *cluster, identities string, options stream.Options) *secured {
+func startWith(t *testing.T, c *cluster, identities string, options stream.Options) *tlsServer {
 	t.Helper()
-	s := &secured{dir: t.TempDir(), ca: newAuthority(t)}
+	s := &tlsServer{dir: t.TempDir(), ca: newAuthority(t)}
 	certificate, key := s.ca.issue(t, x509.ExtKeyUsageServerAuth)
 	write(t, filepath.Join(s.dir, "token"), []byte(token+"\n"))
 	files := stream.TLS{
@@ -220,14 +220,14 @@ func startWith(t *testing.T, c *cluster, identities string, options stream.Optio
 }
 
 // list writes the list of identities.
-func (s *secured) list(t *testing.T, text string) string {
+func (s *tlsServer) list(t *testing.T, text string) string {
 	t.Helper()
 	text = strings.ReplaceAll(text, "TOKEN", filepath.Join(s.dir, "token"))
 	return write(t, filepath.Join(s.dir, "identities.yaml"), []byte(text))
 }
 
 // until waits for a condition.
-func (s *secured) until(t *testing.T, what string, holds func() bool) {
+func (s *tlsServer) until(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	poll.Until(t, 5*time.Minute, holds, func() string { return what })
 }
@@ -257,7 +257,7 @@ func run(t *testing.T, options stream.Options) *stream.Server {
 
 // client shows a certificate with these URI SANs, signed by the authority; none
 // without one.
-func (s *secured) client(t *testing.T, by *authority, uris ...string) *http.Client {
+func (s *tlsServer) client(t *testing.T, by *authority, uris ...string) *http.Client {
 	t.Helper()
 	if by == nil {
 		return s.shows(t, nil, nil)
@@ -267,7 +267,7 @@ func (s *secured) client(t *testing.T, by *authority, uris ...string) *http.Clie
 
 // shows is a client whose certificate is made after a template; it shows none without
 // an authority.
-func (s *secured) shows(t *testing.T, by *authority, template *x509.Certificate, uris ...string) *http.Client {
+func (s *tlsServer) shows(t *testing.T, by *authority, template *x509.Certificate, uris ...string) *http.Client {
 	t.Helper()
 	config := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
 	config.RootCAs.AddCert(s.ca.certificate)

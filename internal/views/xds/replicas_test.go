@@ -126,14 +126,14 @@ func TestContract99OneChangeOf1000ServicesSendsAClientOfGRPCOneResource(t *testi
 	}
 }
 
-// counting is a listener that counts connections.
-type counting struct {
+// countListener is a listener that counts connections.
+type countListener struct {
 	net.Listener
 
 	count *atomic.Int64
 }
 
-func (c counting) Accept() (net.Conn, error) {
+func (c countListener) Accept() (net.Conn, error) {
 	connection, err := c.Listener.Accept()
 	if err == nil {
 		c.count.Add(1)
@@ -150,7 +150,7 @@ func TestContract99GRPCClientsKeepTheirConnectionsWhenAnotherReplicaServesThem(t
 	}
 	backend, served := grpc.NewServer(), make(chan error, 1)
 	healthv1.RegisterHealthServer(backend, health.NewServer())
-	go func() { served <- backend.Serve(counting{listener, &count}) }()
+	go func() { served <- backend.Serve(countListener{listener, &count}) }()
 	t.Cleanup(func() { backend.Stop(); <-served })
 	number := int32(listener.Addr().(*net.TCPAddr).Port)
 	replica := func(c *cluster) *server {

@@ -20,7 +20,7 @@ import (
 type carrier struct {
 	// objects are those of the API server by the name of the file that they are in
 	// otherwise: a text that is no document is refused and changes none.
-	objects map[string]applied
+	objects map[string]appliedObject
 	made    int
 	// absent is until when the API server lacks a kind, refused until when it refuses to
 	// list it.
@@ -29,14 +29,14 @@ type carrier struct {
 	had map[string]bool
 }
 
-// applied is one object: each text is a generation.
-type applied struct {
+// appliedObject is one object: each text is a generation.
+type appliedObject struct {
 	text     string
 	document documents.Document
 }
 
 func newCarrier() *carrier {
-	return &carrier{objects: make(map[string]applied), absent: make(map[string]time.Time), refused: make(map[string]time.Time), had: make(map[string]bool)}
+	return &carrier{objects: make(map[string]appliedObject), absent: make(map[string]time.Time), refused: make(map[string]time.Time), had: make(map[string]bool)}
 }
 
 // bounds are what the documents of this world are within.
@@ -66,7 +66,7 @@ func (c *carrier) apply(name, text string) {
 		return
 	}
 	if document, err := documents.DecodeObject(data); err == nil {
-		c.objects[name] = applied{text, document}
+		c.objects[name] = appliedObject{text, document}
 	}
 }
 

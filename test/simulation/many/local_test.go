@@ -104,8 +104,8 @@ func (l *local) tell() {
 	}
 }
 
-// shown is what slices say of an address.
-type shown struct {
+// shownState is what slices say of an address.
+type shownState struct {
 	is inventory.State
 	// in are the pools of the slices that have it as ready.
 	in []string
@@ -113,8 +113,8 @@ type shown struct {
 
 // published returns what is published for each Service by the name of its port, by address. Of an
 // address in several slices the best counts, as for kube-proxy.
-func (l *local) published() map[string]map[netip.Addr]shown {
-	found := make(map[string]map[netip.Addr]shown)
+func (l *local) published() map[string]map[netip.Addr]shownState {
+	found := make(map[string]map[netip.Addr]shownState)
 	for _, name := range slices.Sorted(maps.Keys(l.objects)) {
 		object := l.objects[name]
 		pool, key := object.Labels[publish.LabelPool], assign.Key{Namespace: object.Namespace, Service: object.Labels[discoveryv1.LabelServiceName]}
@@ -123,7 +123,7 @@ func (l *local) published() map[string]map[netip.Addr]shown {
 			continue
 		}
 		if found[key.String()] == nil {
-			found[key.String()] = make(map[netip.Addr]shown)
+			found[key.String()] = make(map[netip.Addr]shownState)
 		}
 		slice, _ := publish.ToSlice(object, publish.Target{Namespace: key.Namespace, Service: key.Service, SliceName: object.Name, ManagedBy: managedBy, Pool: pool})
 		for _, m := range slice.Endpoints {

@@ -71,7 +71,7 @@ func (w *world) name(of wish) {
 }
 
 // checkKept checks that nothing takes a working backend away of those that the documents name.
-func (w *world) checkKept(of wish, published map[netip.Addr]shown) {
+func (w *world) checkKept(of wish, published map[netip.Addr]shownState) {
 	key := of.key().String()
 	if time.Now().Before(w.rough[key]) {
 		return // the Service itself was deleted
@@ -104,12 +104,12 @@ func (w *world) truncated(of wish, c *cluster) bool {
 
 // mayBeTaken reports whether a truncated inventory may take the machine away, of the pools that the
 // Service wants and those whose slices have it: at most half of those of a pool that pass, as the settings allow (contract 4).
-func (w *world) mayBeTaken(m *machine, of wish, published map[netip.Addr]shown) bool {
+func (w *world) mayBeTaken(m *machine, of wish, published map[netip.Addr]shownState) bool {
 	if !w.truncated(of, w.clusters[m.cluster()]) {
 		return false
 	}
 	pools := w.uses(of)
-	for _, all := range []map[netip.Addr]shown{published, w.seen[of.key().String()]} {
+	for _, all := range []map[netip.Addr]shownState{published, w.seen[of.key().String()]} {
 		for _, s := range all {
 			pools = slices.Concat(pools, s.in)
 		}
@@ -128,7 +128,7 @@ func (w *world) mayBeTaken(m *machine, of wish, published map[netip.Addr]shown) 
 // mayBeLeft reports whether a hand-over may leave the machine behind with the old pool (201): it works
 // only since the source was truncated, so the new pool has not heard of it, and at least half of what
 // was ready still is.
-func (w *world) mayBeLeft(m *machine, of wish, published map[netip.Addr]shown) bool {
+func (w *world) mayBeLeft(m *machine, of wish, published map[netip.Addr]shownState) bool {
 	c, seen := w.clusters[m.cluster()], w.seen[of.key().String()]
 	wanted := func(pool string) bool { return slices.Contains(w.uses(of), pool) }
 	if time.Since(c.truncated) >= readAgain || m.since.Before(c.lies) || slices.ContainsFunc(seen[m.Addresses[0]].in, wanted) {
@@ -147,7 +147,7 @@ func (w *world) mayBeLeft(m *machine, of wish, published map[netip.Addr]shown) b
 }
 
 // truth are the endpoints of a Service: those that are published, and those that its pools have.
-func (w *world) truth(of wish, published map[netip.Addr]shown) []controllertest.Endpoint {
+func (w *world) truth(of wish, published map[netip.Addr]shownState) []controllertest.Endpoint {
 	all := make(map[netip.Addr]controllertest.Endpoint)
 	for _, m := range w.may(of) {
 		all[m.Addresses[0]] = controllertest.Endpoint{Unable: w.unable(of, m, published[m.Addresses[0]].is)}
@@ -200,7 +200,7 @@ func (w *world) cannotWrite(of wish, cluster string) bool {
 // stays is why an endpoint may stay when it is dead. A machine that is gone is silent: that may be
 // the fault of the prober where so many others are silent too. Else nothing that happens to others is
 // an excuse.
-func (w *world) stays(of wish, addr netip.Addr, published map[netip.Addr]shown) controllertest.Promise {
+func (w *world) stays(of wish, addr netip.Addr, published map[netip.Addr]shownState) controllertest.Promise {
 	in := published[addr].in
 	switch {
 	case w.silent(of, addr) && slices.ContainsFunc(in, func(pool string) bool { return w.manySilent(of, pool, published) }):
@@ -222,7 +222,7 @@ func (w *world) silent(of wish, addr netip.Addr) bool {
 // manySilent reports whether so many endpoints of a pool are silent, or were a moment ago, that it may
 // be put down to the prober (14). Those that leave do not count where they answer, nor do those that a
 // truncated inventory leaves out: then one may be enough.
-func (w *world) manySilent(of wish, pool string, published map[netip.Addr]shown) bool {
+func (w *world) manySilent(of wish, pool string, published map[netip.Addr]shownState) bool {
 	silent, all := 0, 0
 	for addr, s := range published {
 		m := w.at(addr)
@@ -245,7 +245,7 @@ func (w *world) undescribed(pool string) bool { return !w.known[pool] }
 // that works is ready, and nothing else is where something works. What is down may stay
 // in a slice while nothing of its pool passes. Where too few of a pool work, it takes the place of
 // nothing (201).
-func (w *world) right(of wish, published map[netip.Addr]shown) string {
+func (w *world) right(of wish, published map[netip.Addr]shownState) string {
 	serves, old := make(map[netip.Addr]bool), 0
 	for _, e := range w.truth(of, published) {
 		if e.Old && e.Used && (e.Answers || e.Stays != controllertest.None) {

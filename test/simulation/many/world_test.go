@@ -128,7 +128,7 @@ type world struct {
 	// named is since when the documents name what a Service may have, seen what was published at the
 	// last look.
 	named  map[string]map[netip.Addr]time.Time
-	seen   map[string]map[netip.Addr]shown
+	seen   map[string]map[netip.Addr]shownState
 	oracle controllertest.Oracle
 	trace  []string
 	broken string
@@ -145,7 +145,7 @@ type process struct {
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		seed: seed, t: t, wishes: wishes, Documents: controllertest.NewDocuments[part](), files: make(map[string]string), pools: make(map[string]source),
-		edited: make(chan struct{}, 1), rough: make(map[string]time.Time), named: make(map[string]map[netip.Addr]time.Time), seen: make(map[string]map[netip.Addr]shown), begun: time.Now(),
+		edited: make(chan struct{}, 1), rough: make(map[string]time.Time), named: make(map[string]map[netip.Addr]time.Time), seen: make(map[string]map[netip.Addr]shownState), begun: time.Now(),
 		oracle: controllertest.Oracle{Joins: settled, Leaves: settled},
 		clusters: map[string]*cluster{
 			"blue": {name: "blue", subnet: "10.1.0.0/16", allow: map[string]string{"shop": "30080-30081", "pay": "31080-31081"}},
@@ -323,9 +323,9 @@ func (w *world) start() {
 				Rules: filter.Rules{Subnets: []netip.Prefix{netip.MustParsePrefix(pool.Spec.Subnets[0])}}, PollInterval: pollInterval, Timeout: 3 * time.Second,
 			}, nil
 		},
-		Checking: func(pool *v1alpha1.EndpointPool, check assign.Check) (controller.Checking, error) {
+		Checking: func(pool *v1alpha1.EndpointPool, check assign.Check) (controller.GroupCheck, error) {
 			time.Sleep(w.dice("begin", pool.Name, check.Port).odd()) // or groups would check at the same instants
-			return controller.Checking{Prober: prober{w, check.Port}, Key: fmt.Sprint(check.Port), Policy: policy, Timeout: checkTimeout}, nil
+			return controller.GroupCheck{Prober: prober{w, check.Port}, Key: fmt.Sprint(check.Port), Policy: policy, Timeout: checkTimeout}, nil
 		},
 		ManagedBy: managedBy, MaxEndpoints: 100, Concurrency: 100, Logger: w.logger(), Random: func() float64 { return w.dice("jitter").Float64() },
 	})

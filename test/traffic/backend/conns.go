@@ -11,16 +11,16 @@ import (
 type idle struct {
 	mu    sync.Mutex
 	mode  mode
-	conns map[net.Conn]waiting
+	conns map[net.Conn]waitingConn
 }
 
-// waiting is a connection without a request.
-type waiting struct {
+// waitingConn is a connection without a request.
+type waitingConn struct {
 	state http.ConnState // StateNew or StateIdle
 	timer *time.Timer    // ends it; nil if the mode does not
 }
 
-func (w waiting) stop() {
+func (w waitingConn) stop() {
 	if w.timer != nil {
 		w.timer.Stop()
 	}
@@ -36,9 +36,9 @@ func (i *idle) track(conn net.Conn, state http.ConnState) {
 		return
 	}
 	if i.conns == nil {
-		i.conns = map[net.Conn]waiting{}
+		i.conns = map[net.Conn]waitingConn{}
 	}
-	i.conns[conn] = waiting{state, i.timer(conn, state)}
+	i.conns[conn] = waitingConn{state, i.timer(conn, state)}
 }
 
 // bound applies a mode to connections that are open and to later ones.
@@ -48,7 +48,7 @@ func (i *idle) bound(m mode) {
 	i.mode = m
 	for conn, w := range i.conns {
 		w.stop()
-		i.conns[conn] = waiting{w.state, i.timer(conn, w.state)}
+		i.conns[conn] = waitingConn{w.state, i.timer(conn, w.state)}
 	}
 }
 

@@ -35,7 +35,7 @@ func (a *api) crowd(count int, prefix string) (names []string) {
 }
 
 // said is what was told of trouble: how many objects each time.
-func (w *wanted) said() string {
+func (w *wantedStatus) said() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	var all []string
@@ -54,7 +54,7 @@ func TestContract114ARefusedStatusIsToldOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
-				a, w := newAPI(), &wanted{ready: 2}
+				a, w := newAPI(), &wantedStatus{ready: 2}
 				a.refusesStatus(map[string]int{"web": code})
 				telling(t, a, w)
 				a.got(t, 10*time.Minute, 0)
@@ -83,7 +83,7 @@ func TestContract114ARefusedStatusIsToldOnce(t *testing.T) {
 // tried again soon.
 func TestContract114ANewVersionIsTriedAgain(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		a, w := newAPI(), &wanted{ready: 2}
+		a, w := newAPI(), &wantedStatus{ready: 2}
 		a.refusesStatus(map[string]int{"web": http.StatusUnprocessableEntity})
 		telling(t, a, w)
 		a.got(t, 5*time.Minute, 0)
@@ -104,7 +104,7 @@ func TestContract114ANewVersionIsTriedAgain(t *testing.T) {
 // Contract 114: a server that is busy for a moment is no trouble of any object.
 func TestContract114AServerThatIsBusyIsNoTrouble(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		a, w := newAPI(), &wanted{ready: 2}
+		a, w := newAPI(), &wantedStatus{ready: 2}
 		a.refusesStatus(map[string]int{"web": http.StatusTooManyRequests})
 		telling(t, a, w)
 		a.got(t, 10*time.Second, 0)
@@ -121,7 +121,7 @@ func TestContract114ARefusedStatusHoldsUpNoOther(t *testing.T) {
 	for name, code := range map[string]int{"refused": http.StatusForbidden, "hanging": 0} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
-				a, w := newAPI(), &wanted{ready: 2}
+				a, w := newAPI(), &wantedStatus{ready: 2}
 				w.more = append(a.crowd(40, "bad"), a.crowd(20, "good")...)
 				a.refusesStatus(map[string]int{"bad-": code})
 				telling(t, a, w)
@@ -146,7 +146,7 @@ func TestContract114ARefusedStatusHoldsUpNoOther(t *testing.T) {
 func TestContract114WithoutTheRightThereIsNoStorm(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		const many = 50
-		a, w := newAPI(), &wanted{ready: 2}
+		a, w := newAPI(), &wantedStatus{ready: 2}
 		w.more = a.crowd(many-1, "b")
 		a.refusesStatus(map[string]int{"/": http.StatusForbidden})
 		telling(t, a, w)

@@ -22,8 +22,8 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/memory"
 )
 
-// wanted is what the binding web is to say.
-type wanted struct {
+// wantedStatus is what the binding web is to say.
+type wantedStatus struct {
 	mu          sync.Mutex
 	ready       int32
 	busy, early bool
@@ -35,20 +35,20 @@ type wanted struct {
 	more []string
 }
 
-func (w *wanted) set(change func()) {
+func (w *wantedStatus) set(change func()) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.changes++
 	change()
 }
 
-func (w *wanted) looked() int {
+func (w *wantedStatus) looked() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.looks
 }
 
-func (w *wanted) options() apiserver.StatusOptions {
+func (w *wantedStatus) options() apiserver.StatusOptions {
 	return apiserver.StatusOptions{
 		Want: func() (iter.Seq[apiserver.Status], bool) {
 			w.mu.Lock()
@@ -90,7 +90,7 @@ func (w *wanted) options() apiserver.StatusOptions {
 }
 
 // telling keeps the statuses until the test ends.
-func telling(t *testing.T, a *api, w *wanted) {
+func telling(t *testing.T, a *api, w *wantedStatus) {
 	t.Helper()
 	watcher := watched(t, a)
 	ctx, stop := context.WithCancel(context.Background())
@@ -135,7 +135,7 @@ func (a *api) transition(t *testing.T) time.Time {
 
 func TestContract83AStatusIsWrittenOnceAndNotAtRest(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		a, w := newAPI(), &wanted{ready: 2}
+		a, w := newAPI(), &wantedStatus{ready: 2}
 		telling(t, a, w)
 		a.got(t, 3*time.Second, 1)
 		first := a.transition(t)
@@ -165,7 +165,7 @@ func TestContract83AStatusIsWrittenOnceAndNotAtRest(t *testing.T) {
 // one that another hand changed is put right at once.
 func TestContract83AtRestNothingIsCompared(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		a, w := newAPI(), &wanted{ready: 2}
+		a, w := newAPI(), &wantedStatus{ready: 2}
 		telling(t, a, w)
 		a.got(t, 10*time.Second, 1)
 		before := w.looked()
@@ -185,7 +185,7 @@ func TestContract83ARestartWritesNoStatus(t *testing.T) {
 	a := newAPI()
 	for range 2 {
 		bubble.Test(t, func(t *testing.T) {
-			w := &wanted{ready: 2}
+			w := &wantedStatus{ready: 2}
 			telling(t, a, w)
 			a.got(t, 10*time.Second, 1)
 		})
@@ -196,7 +196,7 @@ func TestContract83ARestartWritesNoStatus(t *testing.T) {
 // hold up every status for ever; nor does an object of which more will be known soon.
 func TestContract83SlicesGoFirst(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		a, w := newAPI(), &wanted{ready: 2, busy: true}
+		a, w := newAPI(), &wantedStatus{ready: 2, busy: true}
 		telling(t, a, w)
 		a.got(t, 20*time.Second, 0)
 		w.set(func() { w.busy, w.early = false, true })
@@ -215,7 +215,7 @@ func TestContract83SlicesGoFirst(t *testing.T) {
 // Contract 83: another object of the same name is not told what the one before was.
 func TestContract83AnotherObjectOfTheNameIsNotTold(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		a, w := newAPI(), &wanted{ready: 2}
+		a, w := newAPI(), &wantedStatus{ready: 2}
 		a.mu.Lock()
 		const path = "namespaces/shop/endpointbindings/web"
 		a.objects[path] = strings.Replace(a.objects[path], "uid-"+path, "another", 1)
@@ -229,7 +229,7 @@ func TestContract83AnotherObjectOfTheNameIsNotTold(t *testing.T) {
 // written into the version of the answer would be refused for ever.
 func TestContract83AnAnswerThatIsLateUndoesNothing(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		a, w := newAPI(), &wanted{ready: 2}
+		a, w := newAPI(), &wantedStatus{ready: 2}
 		late := make(chan struct{})
 		a.hold = late
 		telling(t, a, w)
@@ -255,7 +255,7 @@ func TestContract83AnAnswerThatIsLateUndoesNothing(t *testing.T) {
 // TestContract33NamesThatAreGoneAreForgotten: a team makes and deletes objects under ever new names.
 func TestContract33NamesThatAreGoneAreForgotten(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		a, w := newAPI(), &wanted{ready: 2}
+		a, w := newAPI(), &wantedStatus{ready: 2}
 		telling(t, a, w)
 		long, written := strings.Repeat("n", 230), 0
 		rounds := func(from, to int) int {
@@ -326,7 +326,7 @@ func TestContract123AStatusThatIsNotStoredAsSentIsNotWrittenAgainAndAgain(t *tes
 	for name, fields := range map[string][]string{"columns": {"endpoints", "ready"}, "conditions": {"conditions"}, "everything": {"conditions", "endpoints", "ready"}} {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
-				a, w := newAPI(), &wanted{ready: 2}
+				a, w := newAPI(), &wantedStatus{ready: 2}
 				a.drops = fields
 				telling(t, a, w)
 				a.got(t, 3*time.Second, 1)

@@ -119,4 +119,4 @@ func TestConformanceWithTheNodesOfAnotherReader(t *testing.T) {
 	}
 }
 
-var _ ionos.NodeReader = (*told)(nil)
+var _ ionos.NodeReader = (*givenNodes)(nil)

@@ -17,7 +17,7 @@ import (
 )
 
 // watched is a source whose nodes are watched, with an hour between its polls.
-func (c *cloud) watched(t testing.TB, reader *told) *ionos.Source {
+func (c *cloud) watched(t testing.TB, reader *givenNodes) *ionos.Source {
 	t.Helper()
 	return c.source(t, reader, func(o *ionos.Options) { o.PollInterval = time.Hour })
 }

@@ -96,7 +96,7 @@ func (p *proxy) serve() {
 		p.mu.Unlock()
 		for _, way := range [][2]net.Conn{{client, server}, {server, client}} {
 			p.running.Go(func() {
-				_, _ = io.Copy(muted{way[1], mute}, way[0]) // it ends with the connection
+				_, _ = io.Copy(mutedConn{way[1], mute}, way[0]) // it ends with the connection
 				if !mute.Load() {
 					_ = way[1].Close()
 				}
@@ -114,13 +114,13 @@ func (p *proxy) silence() {
 	}
 }
 
-// muted drops what is written once the test sets it.
-type muted struct {
+// mutedConn drops what is written once the test sets it.
+type mutedConn struct {
 	net.Conn
 	mute *atomic.Bool
 }
 
-func (m muted) Write(data []byte) (int, error) {
+func (m mutedConn) Write(data []byte) (int, error) {
 	if m.mute.Load() {
 		return len(data), nil
 	}

@@ -69,7 +69,7 @@ func (c *cloud) source(t testing.TB, nodes ionos.NodeReader, change ...func(*ion
 	t.Helper()
 	options := c.options()
 	options.Nodes = nodes
-	if teller, ok := nodes.(*told); ok {
+	if teller, ok := nodes.(*givenNodes); ok {
 		options.NodesChanged = teller.changed
 	}
 	counting, err := metrics.New(metrics.Options{}) // as in the daemon
@@ -87,22 +87,24 @@ func (c *cloud) source(t testing.TB, nodes ionos.NodeReader, change ...func(*ion
 	return source
 }
 
-// told are the nodes that the test gives.
-type told struct {
+// givenNodes are the nodes that the test gives.
+type givenNodes struct {
 	mu      sync.Mutex
 	nodes   []inventory.Node
 	changed chan struct{}
 }
 
-func tell(nodes ...inventory.Node) *told { return &told{nodes: nodes, changed: make(chan struct{}, 1)} }
+func tell(nodes ...inventory.Node) *givenNodes {
+	return &givenNodes{nodes: nodes, changed: make(chan struct{}, 1)}
+}
 
-func (n *told) Read(ctx context.Context) ([]inventory.Node, error) {
+func (n *givenNodes) Read(ctx context.Context) ([]inventory.Node, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.nodes), ctx.Err()
 }
 
-func (n *told) set(nodes ...inventory.Node) {
+func (n *givenNodes) set(nodes ...inventory.Node) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.nodes = nodes

@@ -18,15 +18,15 @@ type onlooker struct {
 	seen []string
 }
 
-func (o *onlooker) wrap(inner http.RoundTripper) http.RoundTripper { return looking{inner, o} }
+func (o *onlooker) wrap(inner http.RoundTripper) http.RoundTripper { return lookTransport{inner, o} }
 
-type looking struct {
+type lookTransport struct {
 	http.RoundTripper
 
 	onlooker *onlooker
 }
 
-func (l looking) RoundTrip(request *http.Request) (*http.Response, error) {
+func (l lookTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	l.onlooker.mu.Lock()
 	l.onlooker.seen = append(l.onlooker.seen, request.Header.Get("Authorization"))
 	l.onlooker.mu.Unlock()

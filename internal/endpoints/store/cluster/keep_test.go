@@ -40,10 +40,10 @@ func TestContract21RevisionsThatCannotBeComparedFollowEachOther(t *testing.T) {
 	}
 }
 
-// paged is an API server that has two pages of slices.
-type paged struct{}
+// pageServer is an API server that has two pages of slices.
+type pageServer struct{}
 
-func (paged) RoundTrip(r *http.Request) (*http.Response, error) {
+func (pageServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	list := &discoveryv1.EndpointSliceList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}
 	list.APIVersion, list.Kind = "discovery.k8s.io/v1", "EndpointSliceList"
 	if r.URL.Query().Get("continue") == "" {
@@ -57,7 +57,7 @@ func (paged) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestContract76SlicesAreFoundOnEachPage(t *testing.T) {
 	config := &rest.Config{Host: "https://192.0.2.1"}
-	config.Wrap(func(http.RoundTripper) http.RoundTripper { return paged{} })
+	config.Wrap(func(http.RoundTripper) http.RoundTripper { return pageServer{} })
 	hub, err := cluster.New(cluster.Options{Way: kube.Fixed(config), ManagedBy: manager})
 	if err != nil {
 		t.Fatal(err)

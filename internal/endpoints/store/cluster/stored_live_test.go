@@ -20,9 +20,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/controlplane"
 )
 
-// changing is what makes an API server store something else than was sent, for the slices
+// storedChange is what makes an API server store something else than was sent, for the slices
 // of one namespace; it returns what ends that.
-type changing func(t *testing.T, client kubernetes.Interface, rule registrationv1.RuleWithOperations, namespace *metav1.LabelSelector) (end func())
+type storedChange func(t *testing.T, client kubernetes.Interface, rule registrationv1.RuleWithOperations, namespace *metav1.LabelSelector) (end func())
 
 // storedOtherwise: what others change in a write of ours is never taken for what was sent.
 func storedOtherwise(t *testing.T, server *controlplane.ControlPlane) {
@@ -30,7 +30,7 @@ func storedOtherwise(t *testing.T, server *controlplane.ControlPlane) {
 		Operations: []registrationv1.OperationType{registrationv1.Create, registrationv1.Update},
 		Rule:       registrationv1.Rule{APIGroups: []string{"discovery.k8s.io"}, APIVersions: []string{"v1"}, Resources: []string{"endpointslices"}},
 	}
-	for name, change := range map[string]changing{"by a policy": byPolicy, "by a webhook": byWebhook} {
+	for name, change := range map[string]storedChange{"by a policy": byPolicy, "by a webhook": byWebhook} {
 		t.Run(name, func(t *testing.T) {
 			s := newScene(t, server)
 			client := kubernetes.NewForConfigOrDie(server.Config())

@@ -51,7 +51,7 @@ func TestContract91EveryFieldOfAListenerGivesValidResources(t *testing.T) {
 		for _, set := range []envoyconfig.Set{envoyconfig.Fleet(full(), func(join.Key) *join.Service { return secure() }, s), envoyconfig.Envoy(secure(), nil, s)} {
 			for kind := range set {
 				for name, message := range set[kind] {
-					if err := message.(validated).ValidateAll(); err != nil {
+					if err := message.(validator).ValidateAll(); err != nil {
 						t.Errorf("%s %s: %v", envoyconfig.Kind(kind), name, err)
 					}
 				}

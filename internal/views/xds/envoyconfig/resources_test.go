@@ -163,8 +163,8 @@ func TestContract69ATextThatIsNoUTF8IsNoneOfAResource(t *testing.T) {
 	}
 }
 
-// validated has the checks that are generated for each message.
-type validated interface{ ValidateAll() error }
+// validator has the checks that are generated for each message.
+type validator interface{ ValidateAll() error }
 
 func TestContract69EveryResourceIsValid(t *testing.T) {
 	listeners := []envoyconfig.Listener{
@@ -187,7 +187,7 @@ func TestContract69EveryResourceIsValid(t *testing.T) {
 		for kind := range set {
 			for name, message := range set[kind] {
 				count++
-				if err := decoded(message).(validated).ValidateAll(); err != nil {
+				if err := decoded(message).(validator).ValidateAll(); err != nil {
 					t.Errorf("%s %s: %v", envoyconfig.Kind(kind), name, err)
 				}
 			}
