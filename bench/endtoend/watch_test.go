@@ -22,21 +22,21 @@ type event struct {
 	at    time.Time
 }
 
-// watched collects the events of all slices. It asks for their metadata alone: the
+// sliceWatch collects the events of all slices. It asks for their metadata alone: the
 // size of a slice must not change how soon an event is seen.
-type watched struct {
+type sliceWatch struct {
 	mu     sync.Mutex
 	events []event
 	news   chan struct{}
 }
 
-func watch(t *testing.T, config *rest.Config) *watched {
+func watch(t *testing.T, config *rest.Config) *sliceWatch {
 	t.Helper()
 	client, err := metadata.NewForConfig(config)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &watched{news: make(chan struct{}, 1)}
+	w := &sliceWatch{news: make(chan struct{}, 1)}
 	resource := client.Resource(discoveryv1.SchemeGroupVersion.WithResource("endpointslices")).Namespace(namespace)
 	limit := int64(24 * 60 * 60)
 	stream, err := resource.Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: &limit, LabelSelector: discoveryv1.LabelServiceName + "=" + service})
@@ -64,14 +64,14 @@ func watch(t *testing.T, config *rest.Config) *watched {
 }
 
 // count is how many events there were so far.
-func (w *watched) count() int {
+func (w *sliceWatch) count() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.events)
 }
 
 // next waits for the first event after so many, and reports whether it came.
-func (w *watched) next(after int) (event, bool) {
+func (w *sliceWatch) next(after int) (event, bool) {
 	timeout := time.After(waitLimit)
 	for {
 		w.mu.Lock()
@@ -90,7 +90,7 @@ func (w *watched) next(after int) (event, bool) {
 }
 
 // last is when the latest event was seen.
-func (w *watched) last() time.Time {
+func (w *sliceWatch) last() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.events) == 0 {

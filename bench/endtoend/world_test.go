@@ -31,7 +31,7 @@ type world struct {
 	form          form
 	remote, local *controlplane.ControlPlane
 	nodes, slices kubernetes.Interface
-	watched       *watched
+	watched       *sliceWatch
 	// nodeCount is how many nodes there are; they are numbered from 0.
 	nodeCount int
 	// beats is how many heartbeats were sent.

@@ -12,8 +12,8 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// watched is how many endpoints are ready in the slices of each group, as a watch says.
-type watched struct {
+// sliceWatch is how many endpoints are ready in the slices of each group, as a watch says.
+type sliceWatch struct {
 	mu sync.Mutex
 	// ready is that of each slice, sums of each group, and times when the sums changed
 	// since the last mark.
@@ -23,9 +23,9 @@ type watched struct {
 	news  chan struct{}
 }
 
-func watch(t *testing.T, client kubernetes.Interface) *watched {
+func watch(t *testing.T, client kubernetes.Interface) *sliceWatch {
 	t.Helper()
-	w := &watched{ready: map[string]int{}, sums: map[string]int{}, times: map[string][]time.Time{}, news: make(chan struct{}, 1)}
+	w := &sliceWatch{ready: map[string]int{}, sums: map[string]int{}, times: map[string][]time.Time{}, news: make(chan struct{}, 1)}
 	limit := int64(24 * 60 * 60)
 	stream, err := client.DiscoveryV1().EndpointSlices("").Watch(t.Context(), metav1.ListOptions{TimeoutSeconds: &limit})
 	if err != nil {
@@ -43,7 +43,7 @@ func watch(t *testing.T, client kubernetes.Interface) *watched {
 	return w
 }
 
-func (w *watched) take(slice *discoveryv1.EndpointSlice, at time.Time) {
+func (w *sliceWatch) take(slice *discoveryv1.EndpointSlice, at time.Time) {
 	ready := 0
 	for _, e := range slice.Endpoints {
 		if e.Conditions.Ready != nil && *e.Conditions.Ready {
@@ -67,7 +67,7 @@ func (w *watched) take(slice *discoveryv1.EndpointSlice, at time.Time) {
 }
 
 // mark forgets when slices of the group changed.
-func (w *watched) mark(g group) {
+func (w *sliceWatch) mark(g group) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.times[g.String()] = nil
@@ -75,7 +75,7 @@ func (w *watched) mark(g group) {
 
 // await waits until so many endpoints of the group are ready, and returns when its
 // slices changed since the mark.
-func (w *watched) await(g group, ready int, fail func(format string, args ...any)) []time.Time {
+func (w *sliceWatch) await(g group, ready int, fail func(format string, args ...any)) []time.Time {
 	limit := time.After(longest)
 	for {
 		w.mu.Lock()

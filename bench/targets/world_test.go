@@ -34,7 +34,7 @@ type world struct {
 	form    form
 	api     *controlplane.ControlPlane
 	client  kubernetes.Interface
-	watched *watched
+	watched *sliceWatch
 	nodes   *nodes
 	// daemon and writers are the programs.
 	daemon, writers string

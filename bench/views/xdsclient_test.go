@@ -38,14 +38,14 @@ type proxy struct {
 	has map[string]map[string]string
 }
 
-// counted counts what is read of a connection.
-type counted struct {
+// countedConn counts what is read of a connection.
+type countedConn struct {
 	net.Conn
 
 	read *atomic.Int64
 }
 
-func (c counted) Read(p []byte) (int, error) {
+func (c countedConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.read.Add(int64(n))
 	return n, err
@@ -60,7 +60,7 @@ func (w *world) proxy(t *testing.T, address string, number int, had map[string]m
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			var dialer net.Dialer
 			made, err := dialer.DialContext(ctx, "tcp", address)
-			return counted{made, &p.read}, err
+			return countedConn{made, &p.read}, err
 		}))
 	if err != nil {
 		t.Fatal(err)

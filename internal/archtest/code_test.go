@@ -2,6 +2,7 @@ package archtest_test
 
 import (
 	"go/ast"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +58,10 @@ var rules = []struct {
 		},
 	},
 	{
+		"participle", "a type is named for what it is, not for what was done to it",
+		nil, participles,
+	},
+	{
 		"package comment", "a package says what comes in, what goes out and what it never does",
 		nil, packageComment,
 	},
@@ -84,6 +89,21 @@ func initFunctions(u unit) []violation {
 	u.inspect(func(node ast.Node) {
 		if f, ok := node.(*ast.FuncDecl); ok && f.Recv == nil && f.Name.Name == "init" {
 			violations = append(violations, u.at(f, "has a func init"))
+		}
+	})
+	return violations
+}
+
+// noun are words that end as a participle does.
+var noun = regexp.MustCompile(`^(.+[A-Z].*|Feed|feed|Binding|Finding|Listing|Setting|Spelling|beginning|encoding|ending|ruling|setting|standing)$`)
+
+var participle = regexp.MustCompile(`^(?i:.*ed|.*ing|known|shown|told|left|seen|sent|lost|held|kept|made|given|taken|gone)$`)
+
+func participles(u unit) []violation {
+	var violations []violation
+	u.inspect(func(node ast.Node) {
+		if t, ok := node.(*ast.TypeSpec); ok && participle.MatchString(t.Name.Name) && !noun.MatchString(t.Name.Name) {
+			violations = append(violations, u.at(t, "the type %s is named by a participle", t.Name.Name))
 		}
 	})
 	return violations

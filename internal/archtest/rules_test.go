@@ -53,6 +53,7 @@ func TestEveryRuleSeesItsBreach(t *testing.T) {
 		{"environment", "internal/endpoints/controller", header + "import \"os\"\nfunc f() { os.LookupEnv(\"A\") }", "uses os.LookupEnv"},
 		{"init", "internal/endpoints/controller", header + "func init() {}", "has a func init"},
 		{"context from nowhere", "internal/endpoints/controller", header + "import \"context\"\nfunc f() { context.TODO() }", "uses context.TODO"},
+		{"participle", "internal/endpoints/controller", header + "type known struct{}", "the type known is named by a participle"},
 		{"sleep", "internal/endpoints/controller", header + "import \"time\"\nfunc f() { time.Sleep(1) }", "uses time.Sleep"},
 		{"exit", "internal/endpoints/cli", header + "import \"os\"\nfunc f() { os.Exit(1) }", "uses os.Exit"},
 		{"no package comment", "internal/endpoints/controller", "package x", "package comment"},

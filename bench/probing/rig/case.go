@@ -34,8 +34,8 @@ func settled(c probing.Case) time.Duration {
 	return probing.Interval
 }
 
-// seen is what a side did in the time that was measured, and has.
-type seen struct {
+// measurement is what a side did in the time that was measured, and has.
+type measurement struct {
 	cpu            time.Duration
 	resident, peak float64
 	arrivals       []probing.Arrival
@@ -98,30 +98,30 @@ func run(ctx context.Context, c probing.Case) (string, error) {
 }
 
 // watch looks at a side for the rounds of the case.
-func watch(ctx context.Context, c probing.Case, p *process, backends *counterpart) (seen, error) {
+func watch(ctx context.Context, c probing.Case, p *process, backends *counterpart) (measurement, error) {
 	overran, err := overruns(ctx, c)
 	if err != nil {
-		return seen{}, err
+		return measurement{}, err
 	}
 	sent, err := readKeepAlives()
 	if err != nil {
-		return seen{}, err
+		return measurement{}, err
 	}
 	before, err := p.cpu()
 	if err != nil {
-		return seen{}, err
+		return measurement{}, err
 	}
 	if err := backends.order("begin"); err != nil {
-		return seen{}, err
+		return measurement{}, err
 	}
 	if err := pause(ctx, time.Duration(c.Rounds)*probing.Interval); err != nil {
-		return seen{}, err
+		return measurement{}, err
 	}
 	after, err := p.cpu()
 	if err != nil {
-		return seen{}, err
+		return measurement{}, err
 	}
-	s := seen{cpu: after - before}
+	s := measurement{cpu: after - before}
 	var errs [7]error
 	s.keepAlives, errs[6] = readKeepAlives()
 	s.keepAlives -= sent
@@ -133,7 +133,7 @@ func watch(ctx context.Context, c probing.Case, p *process, backends *counterpar
 	s.overruns -= overran
 	s.descriptors, s.sockets, errs[5] = p.descriptors()
 	if len(s.arrivals) == 0 && c.Side != probing.Holder {
-		return seen{}, fmt.Errorf("no check reached a backend; %s says:\n%.2000s", p.cmd.Path, p.stderr)
+		return measurement{}, fmt.Errorf("no check reached a backend; %s says:\n%.2000s", p.cmd.Path, p.stderr)
 	}
 	return s, errors.Join(errs[:]...)
 }

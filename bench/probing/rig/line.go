@@ -10,7 +10,7 @@ import (
 )
 
 // line says what was seen as go test -bench does.
-func line(c probing.Case, s seen) string {
+func line(c probing.Case, s measurement) string {
 	seconds := float64(c.Rounds) * probing.Interval.Seconds()
 	if c.Side == probing.Holder {
 		return holderLine(c, s, seconds)
@@ -61,7 +61,7 @@ func line(c probing.Case, s seen) string {
 }
 
 // holderLine is [line] of a case without checks.
-func holderLine(c probing.Case, s seen, seconds float64) string {
+func holderLine(c probing.Case, s measurement, seconds float64) string {
 	text := fmt.Sprintf("Benchmark%s 1 %.6g cores %.6g keep-alives/s %.6g resident-bytes %.6g descriptors %.6g socket-bytes", c.Name(),
 		s.cpu.Seconds()/seconds, s.keepAlives/seconds, s.resident, s.descriptors, s.sockets)
 	if c.KeepAlive == 0 {

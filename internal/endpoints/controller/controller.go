@@ -222,7 +222,7 @@ func New(opts Options) (*Server, error) {
 	s.labels = &labels{server: s}
 	s.pools = &pools{server: s, running: make(map[string]*poolReader)}
 	s.groups = &groups{server: s, running: make(map[assign.Group]*group)}
-	s.targets = &targets{server: s, running: make(map[assign.Key]*filler), broken: make(map[assign.Key]error), settling: newSettling(s.teller.log)}
+	s.targets = &targets{server: s, running: make(map[assign.Key]*filler), broken: make(map[assign.Key]error), settling: newSettlement(s.teller.log)}
 	return s, nil
 }
 

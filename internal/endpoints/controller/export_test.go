@@ -23,14 +23,14 @@ var NewSource = newSource
 // Run is what has to run beside a source.
 var Run = (*source).run
 
-// Settling tells when the slices of all Services are as decided.
-type Settling struct{ s *settlement }
+// Settlement tells when the slices of all Services are as decided.
+type Settlement struct{ s *settlement }
 
-// NewSettling returns one that waits for nothing.
-func NewSettling(log *slog.Logger) Settling { return Settling{newSettling(log)} }
+// NewSettlement returns one that waits for nothing.
+func NewSettlement(log *slog.Logger) Settlement { return Settlement{newSettlement(log)} }
 
 // Expect waits for a Service that has slices of those names.
-func (s Settling) Expect(key assign.Key, names ...string) {
+func (s Settlement) Expect(key assign.Key, names ...string) {
 	var fills []fill
 	for _, name := range names {
 		fills = append(fills, fill{of: publish.Target{SliceName: name}})
@@ -39,10 +39,10 @@ func (s Settling) Expect(key assign.Key, names ...string) {
 }
 
 // Forget waits for a Service no longer, Take takes in an outcome.
-func (s Settling) Forget(key assign.Key) { s.s.forget(key) }
+func (s Settlement) Forget(key assign.Key) { s.s.forget(key) }
 
 // Take takes in an outcome.
-func (s Settling) Take(key assign.Key, dryRun bool, o writer.Outcome) { s.s.take(key, dryRun, o) }
+func (s Settlement) Take(key assign.Key, dryRun bool, o writer.Outcome) { s.s.take(key, dryRun, o) }
 
 // NewAudience returns where the notices of pools of documents are announced.
 func NewAudience(announce func(assign.Key, explain.Notice)) *audience {

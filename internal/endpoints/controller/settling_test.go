@@ -22,7 +22,7 @@ func TestContract77TheLogSaysWhenAllSlicesAreAsDecided(t *testing.T) {
 		services, _, _ := strings.Cut(strings.TrimPrefix(rest, `" services=`), " ")
 		return services
 	}
-	s := controller.NewSettling(slog.New(slog.NewTextHandler(&log, nil)))
+	s := controller.NewSettlement(slog.New(slog.NewTextHandler(&log, nil)))
 	one, two, three := assign.Key{Namespace: "shop", Service: "one"}, assign.Key{Namespace: "shop", Service: "two"}, assign.Key{Namespace: "shop", Service: "three"}
 	s.Expect(one, "blue")
 	s.Expect(two, "blue", "green")

@@ -358,7 +358,7 @@ type slot struct {
 	slice string
 }
 
-func newSettling(log *slog.Logger) *settlement {
+func newSettlement(log *slog.Logger) *settlement {
 	return &settlement{log: log, open: make(map[slot]bool), services: make(map[assign.Key]bool)}
 }
 

@@ -115,14 +115,14 @@ func newWrite(operation Operation, have, want Slice) Write {
 // need not: Desired adds nothing to a slice that an address moves from, and an
 // address that an adding slice loses was a duplicate of one in no worse a state.
 func order(gaining, readying, losing []change) []Write {
-	type copied struct {
+	type holder struct {
 		slice string
 		state inventory.State
 	}
-	holders := make(map[netip.Addr]copied)
+	holders := make(map[netip.Addr]holder)
 	for _, c := range slices.Concat(gaining, readying) {
 		for _, addr := range slices.Concat(c.madeReady, c.Added) {
-			holders[addr] = copied{c.Slice.Name, c.have.StateOf(addr)}
+			holders[addr] = holder{c.Slice.Name, c.have.StateOf(addr)}
 		}
 	}
 	var ordered []Write
