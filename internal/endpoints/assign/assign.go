@@ -172,10 +172,11 @@ func (r *rules) forbidden(key Key, u use) bool {
 	return forbidden || !follows(allowed, u.Remote)
 }
 
-// ended gives a use an end, from now on unless it has it already.
+// ended gives a use an end, from now on unless it has it already. What drained for another end, or
+// is to stay now, is ready again.
 func (u use) ended(e end, now time.Time) use {
 	if u.end != e {
-		u.end, u.since = e, now
+		u.end, u.since, u.drains = e, now, time.Time{}
 	}
 	return u
 }
