@@ -41,3 +41,18 @@ func TestContract202WhatIsReadyAgainDrainsAnew(t *testing.T) {
 		})
 	}
 }
+
+// TestContract202ADrainEndsOnlyWhereTheNewIsKnownToWork: the group of the new began anew and has
+// not checked everything, as where it follows a remote Service that cannot be read.
+func TestContract202ADrainEndsOnlyWhereTheNewIsKnownToWork(t *testing.T) {
+	t.Parallel()
+	w := drained(t)
+	w.unready[tcp("green", 30080)] = true
+	w.after(time.Hour).want("shop/a green:30080 active", "shop/a blue:30080 draining")
+	if next := w.plan.Next; !next.IsZero() && !next.After(w.in.Now) {
+		t.Errorf("got the next change at %v, which is over", next)
+	}
+	w.unready[tcp("green", 30080)] = false
+	w.passing[tcp("green", 30080)] = assign.Count{} // it died meanwhile
+	w.after(time.Second).want("shop/a green:30080 active", "shop/a blue:30080 leaving")
+}

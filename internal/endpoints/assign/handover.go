@@ -135,11 +135,14 @@ func (l *leave) replace(key Key, t target, i int, told *PoolUse, out *Plan) {
 	if !u.drains.IsZero() {
 		until = u.drains.Add(l.drainPeriod(u.Pool))
 	}
-	if u.emptied = !l.in.Now.Before(until); u.emptied {
+	over := !l.in.Now.Before(until)
+	if u.emptied = over && done; u.emptied {
 		return
 	}
 	told.State, told.Until, told.Waits, told.Message = Draining, until, "", what+": its endpoints drain, and are removed then"
-	out.at(until)
+	if !over { // else it goes on until it is known again that the new is stored and passes
+		out.at(until)
+	}
 }
 
 // drainsSince is since when the endpoints of a use drain: from now on or, where its slices have
