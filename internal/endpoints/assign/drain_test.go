@@ -1,6 +1,8 @@
 package assign_test
 
 import (
+	"iter"
+	"net/netip"
 	"testing"
 	"time"
 
@@ -40,6 +42,19 @@ func TestContract202WhatIsReadyAgainDrainsAnew(t *testing.T) {
 			w.after(1).want("shop/a green:30080 active", "shop/a blue:30080 emptied")
 		})
 	}
+}
+
+// TestContract202ADrainGoesOnWhileTheSlicesAreReadAnew, as where the documents changed what else the
+// Service has. Nothing is emptied before it is known that the new is stored.
+func TestContract202ADrainGoesOnWhileTheSlicesAreReadAnew(t *testing.T) {
+	t.Parallel()
+	w := drained(t)
+	w.in.Stored = func(assign.Key, string) (iter.Seq[netip.Addr], bool) { return nil, false }
+	w.in.Drains = func(assign.Key, string) bool { return false }
+	w.after(time.Second).want("shop/a green:30080 active", "shop/a blue:30080 draining")
+	w.after(time.Hour).want("shop/a green:30080 active", "shop/a blue:30080 draining")
+	w.in.Stored, w.in.Drains = w.stored, w.drains
+	w.after(time.Second).want("shop/a green:30080 active", "shop/a blue:30080 emptied")
 }
 
 // TestContract202ADrainEndsOnlyWhereTheNewIsKnownToWork: the group of the new began anew and has
