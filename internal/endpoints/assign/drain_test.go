@@ -3,6 +3,7 @@ package assign_test
 import (
 	"iter"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -70,4 +71,21 @@ func TestContract202ADrainEndsOnlyWhereTheNewIsKnownToWork(t *testing.T) {
 	w.unready[tcp("green", 30080)] = false
 	w.passing[tcp("green", 30080)] = assign.Count{} // it died meanwhile
 	w.after(time.Second).want("shop/a green:30080 active", "shop/a blue:30080 leaving")
+}
+
+// TestContract32AJumpOfTheClockEndsNoDrainThatGoesOn: when it began is a time of day, as slices say
+// it. What follows is measured by the clock that cannot be set.
+func TestContract32AJumpOfTheClockEndsNoDrainThatGoesOn(t *testing.T) {
+	t.Parallel()
+	w := drained(t)
+	w.in.Now = time.Now()
+	began := w.in.Now.Round(0).Add(-10 * time.Second)
+	for i := range w.in.Published {
+		w.in.Published[i].Changed = began
+	}
+	w.restart().after(time.Second).want("shop/a green:30080 active", "shop/a blue:30080 draining")
+	got := w.plan.Targets[0].Uses[1].Until
+	if want := began.Add(v1alpha1.DefaultDrainPeriod); !got.Equal(want) || !strings.Contains(got.String(), " m=") {
+		t.Errorf("got that it drains until %v, want %v by the monotonic clock", got, want)
+	}
 }

@@ -160,7 +160,7 @@ func (l *leave) drainsSince(key Key, u *use) (since time.Time) {
 	if countOf(useEndpoints{all: ready}) != (Count{}) || since.IsZero() || since.After(l.in.Now) {
 		return l.in.Now
 	}
-	return since
+	return l.in.Now.Add(since.Sub(l.in.Now)) // by the clock that cannot be set, from here on
 }
 
 // handOver returns how far a use is handed over to the others of its target, and whether

@@ -206,8 +206,8 @@ func Recover(members []inventory.Member, now time.Time, drains map[netip.Addr]ti
 			continue
 		}
 		recovered := &member{Member: m, found: m.State, since: now, everPassed: true, basis: untried, unlisted: true, unconfirmed: m.State == inventory.StateDown, forbidden: forbidden[m.Address]}
-		if m.State == inventory.StateDraining {
-			recovered.leaveAt = drains[m.Address]
+		if since := drains[m.Address]; m.State == inventory.StateDraining && !since.IsZero() {
+			recovered.leaveAt = now.Add(since.Sub(now)) // by the clock that cannot be set, from here on
 		}
 		p := &memory.pools[familyOf(m.Address)]
 		p.members, p.recovered = append(p.members, recovered), true
