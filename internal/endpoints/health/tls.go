@@ -34,6 +34,9 @@ type TLS struct {
 func (c *Checker) getSecurely(ctx, bounded context.Context, conn *net.TCPConn, target netip.AddrPort) answer {
 	tried := attempt{target: target, step: handshaking, what: "TLS handshake with " + target.String()}
 	config, err := c.tlsConfig(target)
+	if err == nil && bounded.Err() != nil { // a file that hangs says nothing of the backend
+		err = fmt.Errorf("%w: the authorities of the health check could not be read within HEALTH_CHECK_TIMEOUT=%s; look at the file system", errLocal, c.options.Timeout)
+	}
 	if err != nil {
 		return c.judge(ctx, tried, err)
 	}
