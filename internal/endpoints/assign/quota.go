@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 )
@@ -87,10 +89,10 @@ func (q *quota) add(key Key, u *Use) {
 // its targets, or there is none.
 func (u *Use) shared() bool { return u.PoolCheck || u.Check.Mode == v1alpha1.HealthCheckNone }
 
-// sharedCheck is the check of a pool that has a port of its own.
+// sharedCheck is the check of a pool that has a port of its own; 0 where each target's is checked.
 func sharedCheck(pool *v1alpha1.EndpointPool) Check {
 	c := pool.Spec.HealthCheck
-	return Check{Mode: c.Mode, Port: poolPort(pool), Path: c.Path, Host: c.Host, ExpectedStatus: c.ExpectedStatus}
+	return Check{Mode: c.Mode, Port: uint16(ptr.Deref(c.Port, 0)), Path: c.Path, Host: c.Host, ExpectedStatus: c.ExpectedStatus}
 }
 
 // put adds to a set of a map of sets.
