@@ -87,7 +87,6 @@ func (t *targets) prepare(ctx context.Context, p assign.Plan) {
 		f, err := t.open(ctx, fills, phases, dryRun)
 		t.server.teller.target(each.Key, err)
 		if t.broken[each.Key] = err; f != nil {
-			f.know(before)
 			t.running[each.Key] = f
 			t.settling.expect(each.Key, fills, phases)
 		}
@@ -259,18 +258,6 @@ func (f *filler) move(phases []writer.Phase) {
 		f.target.Move(phases)
 	}
 	f.phases = phases
-}
-
-// know takes over what came of the slices that the target before it had too.
-func (f *filler) know(before *filler) {
-	if before == nil {
-		return
-	}
-	for i, each := range f.fills {
-		if j := before.at(each.of.SliceName); j >= 0 {
-			f.seen[i].Store(before.seen[j].Load())
-		}
-	}
 }
 
 // at returns which of the fills has slices of that first name, -1 if none has.
