@@ -187,9 +187,9 @@ func (t *targets) run() {
 	loading := false
 	for _, key := range sortedKeys(t.running) {
 		f := t.running[key]
-		known := f.known()
-		if loading = loading || !known; !known {
-			t.server.teller.target(key, f.unreadable())
+		known, unread := f.known(), f.unreadable()
+		if loading = loading || !known && unread == nil; !known { // one that cannot be read may never be
+			t.server.teller.target(key, unread)
 		}
 		if f.target != nil || !known || t.server.groups.lacks(key, f) {
 			continue
