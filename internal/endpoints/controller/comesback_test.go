@@ -2,7 +2,9 @@ package controller_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,6 +58,35 @@ func TestContract52AGroupThatComesBackStartsFromWhatIsPublishedNow(t *testing.T)
 		during(time.Minute)
 		if got, want := w.in("shop/web.blue"), []string{"10.0.0.3=ready", "10.0.0.4=ready"}; !slices.Equal(got, want) {
 			t.Errorf("got %q, want %q", got, want)
+		}
+		w.stop()
+	})
+}
+
+// TestContract228ADrainGoesOnWhereTheDocumentOfThePoolChanges: its endpoints are judged anew, and the
+// drain period does not begin anew.
+func TestContract228ADrainGoesOnWhereTheDocumentOfThePoolChanges(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:8080")
+		w.documents(pools, bindingOf("shop/web", "blue"))
+		w.start()
+		during(20 * time.Second)
+		w.pool("blue", "10.0.0.2")
+		drains := func() bool { return slices.Contains(w.in("shop/web.blue"), "10.0.0.1=draining") }
+		for !drains() {
+			during(time.Second)
+		}
+		for rise := range 4 {
+			during(worldDrain / 5)
+			w.documents(strings.ReplaceAll(pools, "  source:", fmt.Sprintf("  healthCheck: {rise: %d}\n  source:", rise+3)), bindingOf("shop/web", "blue"))
+		}
+		if during(time.Second); !drains() {
+			t.Errorf("it stopped draining too early: %s", w.shown())
+		}
+		if during(worldDrain/5 + 5*time.Second); len(w.in("shop/web.blue")) != 1 {
+			t.Errorf("it still drains: %s", w.shown())
 		}
 		w.stop()
 	})

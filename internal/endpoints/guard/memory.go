@@ -222,6 +222,19 @@ func Recover(members []inventory.Member, now time.Time, drains map[netip.Addr]ti
 	return memory
 }
 
+// Drains is since when the members drain that do, for a group that goes on with them.
+func (v *Verdict) Drains() map[netip.Addr]time.Time {
+	drains := make(map[netip.Addr]time.Time)
+	for _, p := range v.Memory.pools {
+		for _, m := range p.members {
+			if m.State == inventory.StateDraining {
+				drains[m.Address] = m.leaveAt
+			}
+		}
+	}
+	return drains
+}
+
 // Rejected returns how many scheduled rejected inventories came in a row.
 func (m Memory) Rejected() int {
 	most := 0
