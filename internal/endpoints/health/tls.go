@@ -73,18 +73,13 @@ func (c *Checker) tlsConfig(target netip.AddrPort) (*tls.Config, error) {
 // judgeTLS judges what crypto/tls says of the backend.
 func (c *Checker) judgeTLS(tried attempt, err error) answer {
 	steady := c.startWall.Add(time.Since(c.startMono)) // a jump of the clock must not make certificates expire
-	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired && validAt(invalid.Cert, steady) {
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired && !steady.Before(invalid.Cert.NotBefore) && !steady.After(invalid.Cert.NotAfter) {
 		return localError(tried.what + ": the certificate is valid by the time since the start, but the clock of this machine has jumped; set the clock")
 	}
 	if _, ok := errors.AsType[x509.SystemRootsError](err); ok {
 		return localError(err.Error())
 	}
 	return refused(inventory.ProbeTLS, tried.what+": "+err.Error())
-}
-
-// validAt reports whether the dates of the certificate allow it at that time.
-func validAt(certificate *x509.Certificate, at time.Time) bool {
-	return !at.Before(certificate.NotBefore) && !at.After(certificate.NotAfter)
 }
 
 // rootsAge is how long the roots of one check serve the following ones, so that
