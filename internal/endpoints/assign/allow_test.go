@@ -268,6 +268,25 @@ func TestALimitLetsTheFirstByNameIn(t *testing.T) {
 	w.after(0).want("shop/a blue:30080 active", "shop/b blue:30080 active")
 }
 
+// TestContract58ANewCheckCountsBesideWhatOthersHave, wherever their names are in the alphabet. Those that
+// move together do not count beside what they leave.
+func TestContract58ANewCheckCountsBesideWhatOthersHave(t *testing.T) {
+	t.Parallel()
+	p := pool("blue", []string{"shop"}, "30000-32767")
+	p.Spec.Allow[0].MaxChecks = new(int32(25))
+	w := newWorld(t, p)
+	for i, name := range []string{"shop/a", "shop/b", "shop/c"} {
+		w.in.Bindings, w.in.Services = append(w.in.Bindings, binding(name, "blue")), append(w.in.Services, service(name, uint16(30000+i/2)))
+	}
+	w.after(0).want("shop/a blue:30000 active", "shop/b blue:30000 active", "shop/c blue:30001 active").refused()
+	w.in.Services[0] = service("shop/a", 30009)
+	for range 3 {
+		w.after(time.Second).want("shop/a blue:30000 active", "shop/b blue:30000 active", "shop/c blue:30001 active").refused("shop/a blue LimitReached")
+	}
+	w.in.Services[1] = service("shop/b", 30009)
+	w.after(time.Second).after(time.Second).want("shop/a blue:30009 active", "shop/b blue:30009 active", "shop/c blue:30001 active").refused()
+}
+
 // TestTheCheckThatAPoolDoesForAllCountsForNoNamespace, and one of another port does.
 func TestTheCheckThatAPoolDoesForAllCountsForNoNamespace(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package assign
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -22,7 +23,7 @@ func Resolve(in Input, memory Memory) (Plan, Memory) {
 	})
 	r.after, r.adopted = make(map[Key]target, len(r.before)), adopted(r.before, wanted)
 	out := Plan{Notices: notices}
-	for _, key := range order(r.before, wanted) {
+	for _, key := range r.order(wanted) {
 		t := r.before[key]
 		req, asked := wanted[key]
 		var w wish
@@ -66,11 +67,21 @@ func adopted(before map[Key]target, wanted map[Key]request) map[string]bool {
 	return in
 }
 
-// order lists the keys of targets that have something first, each part sorted.
-func order(before map[Key]target, wanted map[Key]request) []Key {
-	keys := slices.SortedFunc(maps.Keys(before), Key.Compare)
+// order lists the keys of targets that have something first, each part sorted: of these the ones that
+// ask for another check come last, so that it counts beside what the others have.
+func (r *rules) order(wanted map[Key]request) []Key {
+	more := make(map[Key]int)
+	r.quota.off = true
+	for key, t := range r.before {
+		isNew := func(u Use) bool { return !slices.ContainsFunc(t.uses, func(o use) bool { return o.Group == u.Group }) }
+		if req, asked := wanted[key]; asked && slices.ContainsFunc(r.wish(key, req, t.uses).uses, isNew) {
+			more[key] = 1
+		}
+	}
+	r.quota.off = false
+	keys := slices.SortedFunc(maps.Keys(r.before), func(a, b Key) int { return cmp.Or(more[a]-more[b], a.Compare(b)) })
 	others := slices.DeleteFunc(slices.SortedFunc(maps.Keys(wanted), Key.Compare), func(key Key) bool {
-		_, has := before[key]
+		_, has := r.before[key]
 		return has
 	})
 	return append(keys, others...)
@@ -172,10 +183,11 @@ func (r *rules) forbidden(key Key, u use) bool {
 	return forbidden || !follows(allowed, u.Remote)
 }
 
-// ended gives a use an end, from now on unless it has it already.
+// ended gives a use an end, from now on unless it has it already. What drained for another end, or
+// is to stay now, is ready again.
 func (u use) ended(e end, now time.Time) use {
 	if u.end != e {
-		u.end, u.since = e, now
+		u.end, u.since, u.drains = e, now, time.Time{}
 	}
 	return u
 }

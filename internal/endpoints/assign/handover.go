@@ -27,8 +27,8 @@ import (
 type handOver struct {
 	need, passing, stored Count
 	// waits says that not all of the new was checked yet, unknown that nothing is known of the old, or
-	// that not all of the new is granted.
-	waits, unknown bool
+	// that not all of the new is granted, unread that the slices of the new are not known.
+	waits, unknown, unread bool
 	// by is the pool whose maxRemovalPercent counts, empty where variables say it.
 	by string
 }
@@ -120,6 +120,8 @@ func (l *leave) replace(key Key, t target, i int, told *PoolUse, out *Plan) {
 	}
 	done := h.enough() && !h.waits && h.stored.covers(stays)
 	switch {
+	case !done && h.unread && h.enough() && !h.waits && !u.drains.IsZero():
+		// It drains, and the slices of the Service are just read anew.
 	case !done && h.waits && (u.left.IsZero() || !u.drains.IsZero()) && l.in.Drains(key, u.SliceName(key)):
 		// It was draining before, here or in the process before this one.
 	case !done:
@@ -135,11 +137,14 @@ func (l *leave) replace(key Key, t target, i int, told *PoolUse, out *Plan) {
 	if !u.drains.IsZero() {
 		until = u.drains.Add(l.drainPeriod(u.Pool))
 	}
-	if u.emptied = !l.in.Now.Before(until); u.emptied {
+	over := !l.in.Now.Before(until)
+	if u.emptied = over && done; u.emptied {
 		return
 	}
 	told.State, told.Until, told.Waits, told.Message = Draining, until, "", what+": its endpoints drain, and are removed then"
-	out.at(until)
+	if !over { // else it goes on until it is known again that the new is stored and passes
+		out.at(until)
+	}
 }
 
 // drainsSince is since when the endpoints of a use drain: from now on or, where its slices have
@@ -155,7 +160,7 @@ func (l *leave) drainsSince(key Key, u *use) (since time.Time) {
 	if countOf(useEndpoints{all: ready}) != (Count{}) || since.IsZero() || since.After(l.in.Now) {
 		return l.in.Now
 	}
-	return since
+	return l.in.Now.Add(since.Sub(l.in.Now)) // by the clock that cannot be set, from here on
 }
 
 // handOver returns how far a use is handed over to the others of its target, and whether
@@ -164,7 +169,7 @@ func (l *leave) handOver(key Key, t target, i int) (h handOver, others bool) {
 	u := &t.uses[i]
 	var groups []Group
 	var stored []useEndpoints
-	var changes bool
+	var changes, unread bool
 	var by string
 	came := slices.ContainsFunc(t.uses, u.followedBy)
 	for j := range t.uses {
@@ -176,13 +181,13 @@ func (l *leave) handOver(key Key, t target, i int) (h handOver, others bool) {
 		by, others, changes = cmp.Or(by, o.Pool), true, changes || !proves
 		if proves { // what still changes itself proves nothing of what it will be
 			groups = append(groups, o.Group)
-			now, _ := l.in.Stored(key, o.SliceName(key))
-			stored = append(stored, useEndpoints{all: now})
+			now, read := l.in.Stored(key, o.SliceName(key))
+			stored, unread = append(stored, useEndpoints{all: now}), unread || !read
 		}
 	}
 	percent, by := percentOf(l.rules.pools, u.Pool, by)
 	h = l.in.handOver(key, t.together(i), percent, groups)
-	h.stored, h.by, h.waits, h.unknown = countOf(stored...), by, h.waits || changes, h.unknown || t.refused
+	h.stored, h.unread, h.by, h.waits, h.unknown = countOf(stored...), unread, by, h.waits || changes, h.unknown || t.refused
 	return h, others
 }
 

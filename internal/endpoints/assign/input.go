@@ -252,15 +252,6 @@ func (r request) remoteOf(pool string) (remote inventory.RemoteService) {
 	return remote
 }
 
-// poolPort is the port that the pool checks for all its targets, 0 where each target's
-// own is checked.
-func poolPort(pool *v1alpha1.EndpointPool) uint16 {
-	if pool.Spec.HealthCheck.Port == nil {
-		return 0
-	}
-	return uint16(*pool.Spec.HealthCheck.Port)
-}
-
 // fields are the fields of a binding by the annotations that stand for them.
 var fields = map[string]string{
 	v1alpha1.AnnotationHealthCheckMode:           "mode",

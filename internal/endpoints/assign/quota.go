@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 )
@@ -16,6 +18,8 @@ const MaxChecks = 20_000
 type quota struct {
 	checks  func(Group) int
 	targets map[tenant]map[Key]bool
+	// off says that nothing is counted or refused.
+	off bool
 	// own are the groups that a namespace causes, made is how many checks they are, groups and
 	// total are those of all.
 	own    map[tenant]map[Group]bool
@@ -30,6 +34,9 @@ type tenant struct{ pool, namespace string }
 // take counts a use, or says which limit it would exceed. What a target has already is never
 // refused: a pool that got more nodes, or a lower limit, takes nothing away.
 func (q *quota) take(key Key, u Use, allowed documents.Allowance, had []use) string {
+	if q.off {
+		return ""
+	}
 	hasTarget := slices.ContainsFunc(had, func(o use) bool { return o.Pool == u.Pool })
 	hasCheck := slices.ContainsFunc(had, func(o use) bool { return o.Group == u.Group })
 	targets, made, total := q.with(key, &u)
@@ -87,10 +94,10 @@ func (q *quota) add(key Key, u *Use) {
 // its targets, or there is none.
 func (u *Use) shared() bool { return u.PoolCheck || u.Check.Mode == v1alpha1.HealthCheckNone }
 
-// sharedCheck is the check of a pool that has a port of its own.
+// sharedCheck is the check of a pool that has a port of its own; 0 where each target's is checked.
 func sharedCheck(pool *v1alpha1.EndpointPool) Check {
 	c := pool.Spec.HealthCheck
-	return Check{Mode: c.Mode, Port: poolPort(pool), Path: c.Path, Host: c.Host, ExpectedStatus: c.ExpectedStatus}
+	return Check{Mode: c.Mode, Port: uint16(ptr.Deref(c.Port, 0)), Path: c.Path, Host: c.Host, ExpectedStatus: c.ExpectedStatus}
 }
 
 // put adds to a set of a map of sets.

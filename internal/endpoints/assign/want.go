@@ -7,7 +7,6 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 )
 
@@ -250,10 +249,10 @@ func (r *rules) traits(key Key, uses []use) []Notice {
 		endpoints, ipv6 = endpoints+p.Endpoints, ipv6+p.IPv6
 	}
 	if endpoints > ipv6 && !service.IPv4 && service.IPv6 {
-		note(FamilyUnused, "Service %s has only IPv6, so its %s of IPv4 are published but never used; add the family to spec.ipFamilies, or leave the subnet out", key, inventory.Counted(endpoints-ipv6, "endpoint", "endpoints"))
+		note(FamilyUnused, "Service %s has only IPv6, so its endpoints of IPv4 are published but never used; add the family to spec.ipFamilies, or leave the subnet out", key)
 	}
 	if ipv6 > 0 && !service.IPv6 && service.IPv4 {
-		note(FamilyUnused, "Service %s has only IPv4, so its %s of IPv6 are published but never used; add the family to spec.ipFamilies, or leave the subnet out", key, inventory.Counted(ipv6, "endpoint", "endpoints"))
+		note(FamilyUnused, "Service %s has only IPv4, so its endpoints of IPv6 are published but never used; add the family to spec.ipFamilies, or leave the subnet out", key)
 	}
 	if port, target, differ := otherPort(service, uses); service.Headless && differ {
 		note(HeadlessPort, "Service %s is headless, so its clients get addresses from DNS and choose the port themselves: the endpoints listen on port %d, not on port %d of the Service; give both the same number", key, target, port)

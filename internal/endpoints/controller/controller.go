@@ -216,7 +216,7 @@ func New(opts Options) (*Server, error) {
 	s.set = writer.NewSet(writer.SetOptions{Lanes: opts.Lanes, Rate: rate, Random: opts.Random})
 	s.probes = health.NewHub(health.HubOptions{Concurrency: opts.Concurrency, MaxChecks: opts.MaxChecks})
 	opts.Connections.Random = opts.Random
-	opts.Connections.MaxConnections = cmp.Or(opts.Connections.MaxConnections, min(assign.MaxChecks, health.MaxConnections(opts.Concurrency)))
+	opts.Connections.MaxConnections = cmp.Or(opts.Connections.MaxConnections, min(assign.MaxChecks, transport.SpareSockets(opts.Concurrency)))
 	s.holds = health.NewConnections(opts.Connections)
 	s.teller = newTeller(opts)
 	s.labels = &labels{server: s}

@@ -26,6 +26,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // crowd is how many endpoints there are: more than descriptors.
@@ -63,7 +64,7 @@ func TestContract180HeldConnectionsLeaveChecksTheirDescriptors(t *testing.T) {
 				return n
 			}
 			eventually(t, "all are ready, and as many as may be are held", func() bool {
-				return ready(addresses()) == crowd && state().Held.Held >= health.MaxConnections(min(c.concurrency, c.limit/4))
+				return ready(addresses()) == crowd && state().Held.Held >= transport.SpareSockets(min(c.concurrency, c.limit/4))
 			})
 			var victims []netip.Addr
 			for a := range slices.Chunk(addresses(), crowd/10) {

@@ -90,7 +90,9 @@ func (s *Server) Remembered() int {
 	defer s.lost.mu.Unlock()
 	s.teller.mu.Lock()
 	defer s.teller.mu.Unlock()
-	return len(s.lost.asked) + len(s.teller.said) + len(s.targets.broken) + len(s.targets.running) + len(s.targets.leaving) + len(s.groups.running) + len(s.targets.settling.services)
+	s.targets.lists.mu.Lock()
+	defer s.targets.lists.mu.Unlock()
+	return len(s.targets.lists.seen) + len(s.lost.asked) + len(s.teller.said) + len(s.targets.broken) + len(s.targets.running) + len(s.targets.leaving) + len(s.groups.running) + len(s.targets.settling.services)
 }
 
 // Undecided is why nothing was decided on a group.

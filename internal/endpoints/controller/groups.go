@@ -118,7 +118,8 @@ func (g *groups) renew(ctx context.Context, plan assign.Plan, key assign.Group, 
 	case before == nil:
 	case again:
 		before.silence()
-		from = beginning{members: before.verdict.Load().Members, without: before.without}
+		decided := before.verdict.Load()
+		from = beginning{members: decided.Members, drains: decided.Drains(), without: before.without}
 	default: // until the next verdict all stays as it is
 		before.silence()
 		g.server.set.Publish(name(key), nil)

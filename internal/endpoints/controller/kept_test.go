@@ -263,3 +263,38 @@ func TestContract204SlicesOfAPoolThatIsStillAskedForStay(t *testing.T) {
 		w.stop()
 	})
 }
+
+// TestContract33WhatCameAndWentIsForgottenWhileAServiceCannotBeRead, which may be so for ever.
+func TestContract33WhatCameAndWentIsForgottenWhileAServiceCannotBeRead(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/away", "http:8080")
+		w.unread = map[string]bool{"shop/away": true}
+		w.documents(pools, bindingOf("shop/away", "blue"))
+		w.start()
+		for i := range 100 {
+			name := fmt.Sprintf("s%d", i)
+			w.service("shop/"+name, "http:8080")
+			w.locked(func() {
+				w.slices["shop/"+name+".red"] = storedSlice{publish.Slice{
+					Name: name + ".red", Owner: "uid-" + name, Ports: []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 8080}}, Version: "1",
+					Endpoints: endpoints(fmt.Sprintf("10.0.1.%d", i+1)),
+				}, "shop", name, "red"}
+			})
+			w.documents(pools, bindingOf("shop/away", "blue"), bindingOf("shop/"+name, "red"))
+			during(time.Second)
+			w.locked(func() {
+				delete(w.services, "shop/"+name)
+				delete(w.slices, "shop/"+name+".red")
+				w.tell()
+			})
+		}
+		w.documents(pools, bindingOf("shop/away", "blue"))
+		during(time.Minute)
+		w.stop()
+		if kept := w.server.Remembered(); kept > 10 {
+			t.Errorf("got %d things that are remembered after 100 Services came and went", kept)
+		}
+	})
+}

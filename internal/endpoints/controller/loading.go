@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"maps"
 	"net/netip"
 	"slices"
 	"sync"
@@ -97,8 +98,10 @@ func (t *targets) beginning(p assign.Plan, g assign.Group) (from beginning, know
 			before := t.server.groups.running[u.Group]
 			if before != nil && before.verdict.Load() != nil && !slices.Contains(before.without, each.Key) {
 				from.members = merged(from.members, before.verdict.Load().Members)
-			} else {
-				from.take(f.states[i].Slices)
+				maps.Copy(from.drains, before.verdict.Load().Drains())
+			} else { // as they are now: what was read at first may be long ago
+				now, _ := t.state(each.Key, f.fills[i].of.SliceName)
+				from.take(now.Slices)
 			}
 		}
 	}

@@ -216,12 +216,17 @@ func (f *filler) see(o writer.Outcome, story explain.Story, most int) {
 	var next FillState
 	if before := f.seen[i].Load(); before != nil {
 		next = *before
+	} else if f.states != nil {
+		next.State = *f.states[i]
 	}
 	if next.Defect = o.Defect; o.Defect == nil {
 		if next.Pending == 0 {
 			next.PendingSince = o.At
 		}
-		next.State, next.Problem, next.LoadErr, next.WriteErr, next.Pending = o.State, o.Problem, o.LoadErr, o.WriteErr, o.Pending
+		if o.LoadErr == nil || o.State.Slices != nil { // else they were not read again since a defect
+			next.State = o.State
+		}
+		next.Problem, next.LoadErr, next.WriteErr, next.Pending = o.Problem, o.LoadErr, o.WriteErr, o.Pending
 	}
 	if slices.ContainsFunc(o.Results, func(r writer.Result) bool { return r.Err == nil }) {
 		next.LastWrite = o.At

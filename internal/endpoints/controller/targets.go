@@ -87,7 +87,6 @@ func (t *targets) prepare(ctx context.Context, p assign.Plan) {
 		f, err := t.open(ctx, fills, phases, dryRun)
 		t.server.teller.target(each.Key, err)
 		if t.broken[each.Key] = err; f != nil {
-			f.know(before)
 			t.running[each.Key] = f
 			t.settling.expect(each.Key, fills, phases)
 		}
@@ -188,9 +187,9 @@ func (t *targets) run() {
 	loading := false
 	for _, key := range sortedKeys(t.running) {
 		f := t.running[key]
-		known := f.known()
-		if loading = loading || !known; !known {
-			t.server.teller.target(key, f.unreadable())
+		known, unread := f.known(), f.unreadable()
+		if loading = loading || !known && unread == nil; !known { // one that cannot be read may never be
+			t.server.teller.target(key, unread)
 		}
 		if f.target != nil || !known || t.server.groups.lacks(key, f) {
 			continue
@@ -259,18 +258,6 @@ func (f *filler) move(phases []writer.Phase) {
 		f.target.Move(phases)
 	}
 	f.phases = phases
-}
-
-// know takes over what came of the slices that the target before it had too.
-func (f *filler) know(before *filler) {
-	if before == nil {
-		return
-	}
-	for i, each := range f.fills {
-		if j := before.at(each.of.SliceName); j >= 0 {
-			f.seen[i].Store(before.seen[j].Load())
-		}
-	}
 }
 
 // at returns which of the fills has slices of that first name, -1 if none has.

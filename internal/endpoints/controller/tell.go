@@ -194,6 +194,7 @@ const mostStack = 4 << 10
 // say logs a story, with settings as its readers name them.
 func say(log *slog.Logger, names naming.Names, story explain.Story) {
 	for _, line := range story.Lines {
+		levels := [...]func(string, ...any){explain.Debug: log.Debug, explain.Info: log.Info, explain.Warn: log.Warn, explain.Error: log.Error}
 		args := slices.Clone(line.Args)
 		for i, arg := range args {
 			switch value := arg.(type) {
@@ -203,21 +204,8 @@ func say(log *slog.Logger, names naming.Names, story explain.Story) {
 				args[i] = names.Of(value.Error())
 			}
 		}
-		levelOf(line.Level, log)(names.Of(line.Message), args...)
+		levels[line.Level](names.Of(line.Message), args...)
 	}
-}
-
-func levelOf(level explain.Level, log *slog.Logger) func(string, ...any) {
-	switch level {
-	case explain.Debug:
-		return log.Debug
-	case explain.Warn:
-		return log.Warn
-	case explain.Error:
-		return log.Error
-	case explain.Info:
-	}
-	return log.Info
 }
 
 func keyArgs(key assign.Key) []any {

@@ -55,3 +55,24 @@ func TestContract201WhatAHandOverWaitsForIsToldOnce(t *testing.T) {
 		})
 	}
 }
+
+// TestContract232AFamilyThatIsNotUsedIsToldOnce, however many endpoints of it there are.
+func TestContract232AFamilyThatIsNotUsedIsToldOnce(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:8080")
+		w.locked(func() { w.services["shop/web"].IPv4 = false })
+		w.documents(pools, bindingOf("shop/web", "blue"))
+		w.start()
+		during(time.Minute)
+		for _, nodes := range [][]string{{"10.0.0.1", "10.0.0.2", "10.0.0.3"}, {"10.0.0.1", "10.0.0.2"}} {
+			w.pool("blue", nodes...)
+			during(2*worldPoll + worldDrain)
+		}
+		if got := w.toldOf("FamilyUnused"); got != 1 {
+			t.Errorf("got %d Events, want one: %v", got, w.events)
+		}
+		w.stop()
+	})
+}

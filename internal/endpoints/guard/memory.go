@@ -206,8 +206,8 @@ func Recover(members []inventory.Member, now time.Time, drains map[netip.Addr]ti
 			continue
 		}
 		recovered := &member{Member: m, found: m.State, since: now, everPassed: true, basis: untried, unlisted: true, unconfirmed: m.State == inventory.StateDown, forbidden: forbidden[m.Address]}
-		if m.State == inventory.StateDraining {
-			recovered.leaveAt = drains[m.Address]
+		if since := drains[m.Address]; m.State == inventory.StateDraining && !since.IsZero() {
+			recovered.leaveAt = now.Add(since.Sub(now)) // by the clock that cannot be set, from here on
 		}
 		p := &memory.pools[familyOf(m.Address)]
 		p.members, p.recovered = append(p.members, recovered), true
@@ -220,6 +220,19 @@ func Recover(members []inventory.Member, now time.Time, drains map[netip.Addr]ti
 		p.members = slices.CompactFunc(p.members, func(a, b *member) bool { return a.Address == b.Address })
 	}
 	return memory
+}
+
+// Drains is since when the members drain that do, for a group that goes on with them.
+func (v *Verdict) Drains() map[netip.Addr]time.Time {
+	drains := make(map[netip.Addr]time.Time)
+	for _, p := range v.Memory.pools {
+		for _, m := range p.members {
+			if m.State == inventory.StateDraining {
+				drains[m.Address] = m.leaveAt
+			}
+		}
+	}
+	return drains
 }
 
 // Rejected returns how many scheduled rejected inventories came in a row.

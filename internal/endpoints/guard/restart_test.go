@@ -3,6 +3,7 @@ package guard_test
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -239,4 +240,20 @@ func TestContract06OnlyWhatMayNotBeCheckedGoesUncheckedAfterTheThreshold(t *test
 	l.pass("d d")
 	l.reads(3, "d")
 	l.want("b=ready c=ready d=ready")
+}
+
+// TestContract32AJumpOfTheClockEndsNoDrainThatGoesOnAfterARestart: when it began is a time of day,
+// as slices say it. What follows is measured by the clock that cannot be set.
+func TestContract32AJumpOfTheClockEndsNoDrainThatGoesOnAfterARestart(t *testing.T) {
+	l := newLab(t)
+	l.now = time.Now()
+	began := l.now.Round(0).Add(-20 * time.Second)
+	l.drains = map[netip.Addr]time.Time{addr("a"): began}
+	l.restart("a=draining b=ready c=ready")
+	l.pass("a b c b c")
+	l.read("b c")
+	l.want("a=draining b=ready c=ready")
+	if got, want := l.verdict.Next, began.Add(l.policy.DrainPeriod); !got.Equal(want) || !strings.Contains(got.String(), " m=") {
+		t.Errorf("got that it drains until %v, want %v by the monotonic clock", got, want)
+	}
 }

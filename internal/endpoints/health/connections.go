@@ -56,10 +56,6 @@ type Connections struct {
 	grips   map[netip.AddrPort]*grip
 }
 
-// MaxConnections returns how many connections may be held beside so many checks at a
-// time.
-func MaxConnections(checks int) int { return transport.SpareSockets(checks) }
-
 // NewConnections connects to nothing.
 func NewConnections(options ConnectionsOptions) *Connections {
 	if options.Dial == nil {

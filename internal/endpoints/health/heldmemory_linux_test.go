@@ -10,13 +10,14 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // BenchmarkHold opens 10,000 connections on the loopback, or as many as the limit
 // of descriptors allows for both ends, and reports what each costs in this process.
 // The kernel's part, about 4 KiB each, is measured by `make bench`.
 func BenchmarkHold(b *testing.B) {
-	n := min(10_000, health.MaxConnections(1000))
+	n := min(10_000, transport.SpareSockets(1000))
 	peers := &peers{}
 	port := peers.listen(b)
 	var all []netip.Addr

@@ -34,6 +34,9 @@ type TLS struct {
 func (c *Checker) getSecurely(ctx, bounded context.Context, conn *net.TCPConn, target netip.AddrPort) answer {
 	tried := attempt{target: target, step: handshaking, what: "TLS handshake with " + target.String()}
 	config, err := c.tlsConfig(target)
+	if err == nil && bounded.Err() != nil { // a file that hangs says nothing of the backend
+		err = fmt.Errorf("%w: the authorities of the health check could not be read within HEALTH_CHECK_TIMEOUT=%s; look at the file system", errLocal, c.options.Timeout)
+	}
 	if err != nil {
 		return c.judge(ctx, tried, err)
 	}
@@ -70,18 +73,13 @@ func (c *Checker) tlsConfig(target netip.AddrPort) (*tls.Config, error) {
 // judgeTLS judges what crypto/tls says of the backend.
 func (c *Checker) judgeTLS(tried attempt, err error) answer {
 	steady := c.startWall.Add(time.Since(c.startMono)) // a jump of the clock must not make certificates expire
-	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired && validAt(invalid.Cert, steady) {
+	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired && !steady.Before(invalid.Cert.NotBefore) && !steady.After(invalid.Cert.NotAfter) {
 		return localError(tried.what + ": the certificate is valid by the time since the start, but the clock of this machine has jumped; set the clock")
 	}
 	if _, ok := errors.AsType[x509.SystemRootsError](err); ok {
 		return localError(err.Error())
 	}
 	return refused(inventory.ProbeTLS, tried.what+": "+err.Error())
-}
-
-// validAt reports whether the dates of the certificate allow it at that time.
-func validAt(certificate *x509.Certificate, at time.Time) bool {
-	return !at.Before(certificate.NotBefore) && !at.After(certificate.NotAfter)
 }
 
 // rootsAge is how long the roots of one check serve the following ones, so that

@@ -247,6 +247,23 @@ func TestContract181AuthoritiesThatCannotBeReadAnyMoreStay(t *testing.T) {
 	}
 }
 
+// TestContract181AuthoritiesThatHangAreALocalError: a file that is read for longer than a check may
+// take says nothing of the backend.
+func TestContract181AuthoritiesThatHangAreALocalError(t *testing.T) {
+	t.Parallel()
+	ours := newAuthority(t)
+	port := secureBackend(t, &tls.Config{Certificates: []tls.Certificate{ours.issue(t, time.Now().AddDate(1, 0, 0), "127.0.0.1")}})
+	const timeout = time.Second
+	hangs := func() (*x509.CertPool, error) {
+		time.Sleep(timeout * 5 / 4) // a check that takes half as long again counts for nothing anyway
+		return ours.pool()
+	}
+	checker := newChecker(t, health.Options{Mode: health.HTTPS, Port: port, Timeout: timeout, TLS: health.TLS{Roots: hangs}})
+	if got := checker.Check(t.Context(), loopback); got.Outcome != inventory.LocalError {
+		t.Errorf("got %s (%s), want %s", got.Outcome, got.Message, inventory.LocalError)
+	}
+}
+
 func TestContract32AJumpOfTheClockTakesNoEndpointDownByCertificate(t *testing.T) {
 	ours := newAuthority(t)
 	yesterday := time.Now().AddDate(0, 0, -1)

@@ -221,17 +221,7 @@ func better(a, b inventory.Member) inventory.Member {
 // server's own bookkeeping (managedFields, resourceVersion, uid, generation,
 // creationTimestamp) is not part of the state and is left out.
 func YAML(object *discoveryv1.EndpointSlice) ([]byte, error) {
-	document, err := yaml.Marshal(presentable(object))
-	if err != nil {
-		return nil, fmt.Errorf("render slice %s as YAML: %w", object.Name, err)
-	}
-	return document, nil
-}
-
-// presentable returns a copy of the object without the server's bookkeeping. It
-// is a shallow one: rendering leaves what is shared alone.
-func presentable(object *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
-	out := *object
+	out := *object // rendering leaves what is shared alone
 	out.APIVersion, out.Kind = discoveryv1.SchemeGroupVersion.String(), "EndpointSlice"
 	out.ManagedFields = nil
 	out.ResourceVersion, out.UID, out.Generation = "", "", 0
@@ -239,5 +229,9 @@ func presentable(object *discoveryv1.EndpointSlice) *discoveryv1.EndpointSlice {
 	if out.Endpoints == nil {
 		out.Endpoints = []discoveryv1.Endpoint{}
 	}
-	return &out
+	document, err := yaml.Marshal(&out)
+	if err != nil {
+		return nil, fmt.Errorf("render slice %s as YAML: %w", object.Name, err)
+	}
+	return document, nil
 }

@@ -85,12 +85,13 @@ func (l *loop) remove(t *Filler, now time.Time) {
 // start makes the machine of a fill, or sees later where an old one has writes in
 // flight that this one would not know of, or has just stopped.
 func (l *loop) start(f *fill, now time.Time) {
-	switch {
-	case now.Before(f.defects.again):
-		l.agenda.set(f, f.defects.again)
-		return
-	case f.outbox == nil && f.flying > 0:
-		l.agenda.set(f, now.Add(heartbeat))
+	again := f.defects.again
+	if f.outbox == nil && f.flying > 0 {
+		again = later(again, now.Add(heartbeat))
+	}
+	if now.Before(again) {
+		f.State = nil // it may be another by then, and nobody hears of that meanwhile
+		l.agenda.set(f, again)
 		return
 	}
 	if f.outbox == nil {
@@ -106,9 +107,7 @@ func (l *loop) wake(f *fill, now time.Time) {
 	case f.machine != nil:
 		l.handle(f, event{}, now)
 	case f.target != nil:
-		if l.start(f, now); f.machine != nil {
-			l.undecide(f.target)
-		}
+		l.start(f, now) // it is decided when its store was read
 	case f.flying > 0 || f.loading:
 		l.agenda.set(f, now.Add(heartbeat))
 	default:

@@ -321,8 +321,8 @@ func TestContract54APanicStopsOneTargetAndIsTriedAgain(t *testing.T) {
 	})
 }
 
-// TestContract54ATargetThatComesBackAfterAPanicIsDecidedOnWithItsState, which needs no load,
-// although no other verdict comes.
+// TestContract54ATargetThatComesBackAfterAPanicIsDecidedOnWithItsState, although no other verdict
+// comes.
 func TestContract54ATargetThatComesBackAfterAPanicIsDecidedOnWithItsState(t *testing.T) {
 	inCrowd(t, writer.SetOptions{}, []string{"bad/web"}, func(t *testing.T, c *crowd) {
 		bad := c.all["bad/web"]
@@ -345,6 +345,31 @@ func TestContract54ATargetThatComesBackAfterAPanicIsDecidedOnWithItsState(t *tes
 		during(time.Second)
 		if got := bad.published(); got != "1=down 2=ready" {
 			t.Errorf("got %q, want the verdict that came while the target was stopped", got)
+		}
+	})
+}
+
+// TestContract54ATargetThatComesBackAfterAPanicIsReadWhenItIsTriedAgain: what it was read to be when it
+// came is out of date by then.
+func TestContract54ATargetThatComesBackAfterAPanicIsReadWhenItIsTriedAgain(t *testing.T) {
+	inCrowd(t, writer.SetOptions{}, []string{"bad/web"}, func(t *testing.T, c *crowd) {
+		bad := c.all["bad/web"]
+		bad.set(func() { bad.observe = func(writer.Outcome) { panic("once") } })
+		bad.added.Changed()
+		synctest.Wait()
+		bad.set(func() { bad.observe = nil })
+		c.remove(bad)
+		state, err := bad.Memory.Load(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		bad.fill.State = &state
+		c.add(bad)
+		bad.Memory.Remove("web.blue")
+		bad.added.Changed()
+		during(time.Second)
+		if got := bad.published(); got != "1=ready 2=ready" {
+			t.Errorf("got %q, want the slice that was deleted while the target was stopped", got)
 		}
 	})
 }
