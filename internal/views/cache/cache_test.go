@@ -255,3 +255,29 @@ func TestSinceMovesWithTheStateAlone(t *testing.T) {
 		}
 	})
 }
+
+// TestContract39WhatWasReadIsNotTakenAwayByAnOlderEvent: a list leaves a slice out, and it is read
+// while the watch has yet to tell what happened between both.
+func TestContract39WhatWasReadIsNotTakenAwayByAnOlderEvent(t *testing.T) {
+	for name, between := range map[string]func(*server){
+		"it was empty": func(s *server) { s.slice("web-1", "web") },
+		"it was gone":  func(s *server) { s.gone(cache.Slices, "web-1") },
+	} {
+		s, r := filled()
+		r.relist(cache.Slices, everything(s, cache.Slices))
+		between(s)
+		s.slice("web-1", "web", 1)
+		r.confirm()
+		for range 2 {
+			r.deliver(cache.Slices)
+			if diff := cmp.Diff(s.views(false), listed(r.Cache, false)); diff != "" {
+				t.Errorf("%s: %s", name, diff)
+			}
+		}
+		s.slice("web-1", "web", 2)
+		r.deliver(cache.Slices)
+		if diff := cmp.Diff(s.views(false), listed(r.Cache, false)); diff != "" {
+			t.Errorf("%s, and another change: %s", name, diff)
+		}
+	}
+}

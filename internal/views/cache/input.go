@@ -23,21 +23,22 @@ type Input struct {
 }
 
 // Set takes over an object that a watch tells of. One that is not newer than what the
-// watch told before has no effect. It reports whether another list is wanted: where the
-// last one was wrong, as There does, and where there is room again for what was refused.
+// watch told before, or older than There, has no effect. It reports whether another list is
+// wanted: where the last one was wrong, as There does, and where there is room again for what
+// was refused.
 func (c *Cache) Set(scope int, kind Kind, in Input) (again bool) {
 	c.input.Lock()
 	defer c.input.Unlock()
-	if in.Revision <= c.scopes[scope].reached[kind] {
+	unconfirmed, before := UnconfirmedObject{scope, kind, in.Key}, c.known[kind][in.Key]
+	_, wrong := c.unconfirmed[unconfirmed]
+	if in.Revision <= c.scopes[scope].reached[kind] || !wrong && in.Revision < before.Revision {
 		return false
 	}
-	wrong := c.trusted(UnconfirmedObject{scope, kind, in.Key})
-	if wrong {
+	if c.trusted(unconfirmed) {
 		c.scopes[scope].wrong[kind] = true
 	}
-	before := c.known[kind][in.Key].size()
 	c.publish(step{scope: scope, kind: kind, revision: in.Revision, news: []Input{in}})
-	return wrong || before > in.size() && c.roomAgain(kind, in.Key.Namespace)
+	return wrong || before.size() > in.size() && c.roomAgain(kind, in.Key.Namespace)
 }
 
 // Delete forgets an object that a watch says is gone. It reports what Set does.

@@ -59,10 +59,10 @@ func (c *Cache) fitting(scope int, kind Kind, in, before Input) Input {
 func (i Input) size() int { return i.Service.Size() + i.Slice.Size() }
 
 // instead is what is kept of an object that there is no room for: a Service as it was, and
-// of a slice what it said before and still says.
+// of a slice what it said before and still says. It is older than whatever comes next.
 func (i Input) instead(in Input) Input {
 	in.refused = cmp.Or(in.refused, in.size())
-	in.Revision, in.Service, in.Slice, in.Hidden = i.Revision, i.Service, in.Slice.Within(i.Slice), false
+	in.Revision, in.Service, in.Slice, in.Hidden = 0, i.Service, in.Slice.Within(i.Slice), false
 	return in
 }
 
