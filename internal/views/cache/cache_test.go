@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -106,6 +108,55 @@ func TestARestoredServerIsTakenAtTheSecondList(t *testing.T) {
 	}
 	if _, err := c.reader.Next(); !errors.Is(err, cache.ErrExpired) {
 		t.Errorf("got %v of a reader of the time before", err)
+	}
+}
+
+// TestContract39ARestoredServerIsFollowedInWhatItsBackupLacks: an object that was made anew has a lower
+// revision than the one that was known.
+func TestContract39ARestoredServerIsFollowedInWhatItsBackupLacks(t *testing.T) {
+	for name, comes := range map[string]func(*replica){
+		"by a list":   func(r *replica) { r.relist(cache.Slices, nil) },
+		"by an event": func(r *replica) { r.deliver(cache.Slices) },
+		"by a read":   func(r *replica) { r.confirm() },
+	} {
+		s, r := filled()
+		for range 50 {
+			s.slice("web-1", "web", 1, 2)
+		}
+		r.catchUp()
+		restored := newServer()
+		restored.service("web", 80, true)
+		r.server, r.next = restored, [2]int{1, 0}
+		for kind, held := range restored.held {
+			all := slices.Collect(maps.Values(held))
+			if err := r.Replace(0, cache.Kind(kind), all, restored.revision); !errors.Is(err, cache.ErrWentBack) {
+				t.Fatalf("got %v, want that the list is asked for again", err)
+			}
+			if err := r.Replace(0, cache.Kind(kind), all, restored.revision); err != nil {
+				t.Fatal(err)
+			}
+		}
+		restored.slice("web-1", "web", 3)
+		comes(r)
+		if diff := cmp.Diff(restored.views(false), listed(r.Cache, false)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// TestContract39ARestoredServerIsFollowedWhereItsRevisionsWereRaised, as etcd recommends: a list is newer
+// than all that is known, and its objects are as old as the backup.
+func TestContract39ARestoredServerIsFollowedWhereItsRevisionsWereRaised(t *testing.T) {
+	s, r := filled()
+	s.service("web", 81, true)
+	s.slice("web-1", "web", 1, 2)
+	r.catchUp()
+	r.server, _ = filled()
+	r.server.revision += 1_000_000
+	r.relist(cache.Services, nil)
+	r.relist(cache.Slices, nil)
+	if diff := cmp.Diff(r.server.views(false), listed(r.Cache, false)); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -79,8 +79,9 @@ func (c *Cache) Replace(scope int, kind Kind, all []Input, revision Revision) er
 	news := make([]Input, 0, len(all))
 	for _, in := range all {
 		listed[in.Key] = true
-		delete(c.unconfirmed, UnconfirmedObject{scope, kind, in.Key})
-		if back || in.refused > 0 || in.Revision > c.known[kind][in.Key].Revision {
+		// On a restored server an object may be an older one, and one that was missing made anew.
+		missed, known := c.trusted(UnconfirmedObject{scope, kind, in.Key}), c.known[kind][in.Key].Revision
+		if back || missed || in.refused > 0 || in.Revision > known || in.Revision < known && known <= revision {
 			news = append(news, in)
 		}
 	}
