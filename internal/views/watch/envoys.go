@@ -84,11 +84,6 @@ func (s *Envoys) Run(ctx context.Context) {
 func (s *Envoys) Problem() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.first()
-}
-
-// first is the first problem.
-func (s *Envoys) first() error {
 	for _, one := range s.scopes {
 		if one.problem != nil {
 			return one.problem
@@ -142,7 +137,7 @@ func (c *scope) answered(_ string, err error) {
 		}
 		c.problem = fmt.Errorf("watch Envoys of %s: %w", where, err)
 	}
-	s.fleets.Unread(s.first())
+	s.fleets.Unread(c.namespace, c.problem)
 	if errors.Is(err, ErrNoKind) && c.all == nil {
 		c.all = map[string]object{}
 		s.tell()

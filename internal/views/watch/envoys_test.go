@@ -27,8 +27,11 @@ import (
 type envoyAPI struct {
 	mu       sync.Mutex
 	revision int
-	// refused is the code with which everything is refused, 0 for none.
-	refused  int
+	// refused is the code with which everything is refused, 0 for none, or what is of the
+	// namespace refusedIn.
+	refused   int
+	refusedIn string
+
 	envoys   map[string]v1alpha1.EnvoySpec
 	watch    *io.PipeWriter
 	requests int
@@ -84,10 +87,18 @@ func (a *envoyAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 	defer a.mu.Unlock()
 	a.requests++
 	query := r.URL.Query()
-	switch {
-	case r.URL.Path != "/apis/fleet.ablmnzde.github.io/v1alpha1/namespaces/shop/envoys" && r.URL.Path != "/apis/fleet.ablmnzde.github.io/v1alpha1/envoys":
+	var namespace string // that is asked for, empty for all
+	switch strings.TrimPrefix(r.URL.Path, "/apis/fleet.ablmnzde.github.io/v1alpha1/") {
+	case "envoys":
+	case "namespaces/shop/envoys":
+		namespace = "shop"
+	case "namespaces/blog/envoys":
+		namespace = "blog"
+	default:
 		return reply(r, http.StatusTeapot, nil), nil
-	case a.refused != 0:
+	}
+	switch {
+	case a.refused != 0 && (a.refusedIn == "" || a.refusedIn == namespace):
 		return reply(r, a.refused, nil), nil
 	case query.Has("sendInitialEvents"):
 		return reply(r, http.StatusUnprocessableEntity, nil), nil
@@ -103,7 +114,9 @@ func (a *envoyAPI) RoundTrip(r *http.Request) (*http.Response, error) {
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion().String(), Kind: "EnvoyList"}, ListMeta: metav1.ListMeta{ResourceVersion: strconv.Itoa(a.revision)},
 	}
 	for name := range a.envoys {
-		list.Items = append(list.Items, *a.envoy(name))
+		if one := a.envoy(name); namespace == "" || namespace == one.Namespace {
+			list.Items = append(list.Items, *one)
+		}
 	}
 	response := reply(r, http.StatusOK, list)
 	if a.listed != nil {
@@ -249,4 +262,18 @@ func TestContract109ObjectsThatCannotBeReadAreToldWithTheirFleets(t *testing.T) 
 			}
 		})
 	}
+}
+
+func TestContract109ANamespaceThatCannotBeReadConcernsItsOwnFleets(t *testing.T) {
+	a := &envoyAPI{revision: 10, envoys: map[string]v1alpha1.EnvoySpec{"edge": leading("web"), "blog/edge": leading("web")}}
+	a.watchedEnvoys(t, []string{"blog", "shop"}, func(t *testing.T, a *envoyAPI, source *watch.Envoys, fleets *xds.Fleets) {
+		a.set(func() { a.refused, a.refusedIn = http.StatusForbidden, "blog" })
+		time.Sleep(2 * time.Minute)
+		if got := fleets.Definition("blog/edge"); got.Carrier != xds.InObject || !strings.Contains(got.Unread, "namespace blog") || source.Problem() == nil {
+			t.Errorf("got %+v, %v, want why nothing confirms the fleet", got, source.Problem())
+		}
+		if got := fleets.Definition("shop/edge"); got.Carrier != xds.InObject || got.Unread != "" {
+			t.Errorf("got %+v of a fleet whose namespace can be read", got)
+		}
+	})
 }

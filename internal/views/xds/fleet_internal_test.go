@@ -205,7 +205,7 @@ func TestContract93AReplicaThatIsNotSureTakesNoListenerOfAnotherAway(t *testing.
 		listener, cluster int64 // when they go
 	}{
 		"objects cannot be read": {
-			func(_ *fleet, of *Fleets) { of.Unread(errors.New("envoys is forbidden")) }, func(_ *fleet, of *Fleets) { of.Unread(nil) }, ends + 4, ends + 4,
+			func(_ *fleet, of *Fleets) { of.Unread("shop", errors.New("envoys is forbidden")) }, func(_ *fleet, of *Fleets) { of.Unread("shop", nil) }, ends + 4, ends + 4,
 		},
 		"the newest version has a mistake": {func(_ *fleet, of *Fleets) { of.Replace(map[string]Object{edge: {Problem: errors.New("no port")}}) }, again, ends + 4, ends + 4},
 		"nothing names the fleet":          {func(_ *fleet, of *Fleets) { of.Replace(nil) }, again, ends + 4, ends + 4},

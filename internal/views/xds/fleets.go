@@ -1,8 +1,10 @@
 package xds
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,8 +47,8 @@ type Fleets struct {
 	// since when.
 	using map[string]bool
 	gone  map[string]time.Time
-	// unread says why objects cannot be read, nil while they can.
-	unread error
+	// unread says why the objects of a namespace cannot be read, of "" those of all.
+	unread map[string]error
 	// news has something when objects have changed.
 	news chan struct{}
 }
@@ -74,7 +76,7 @@ func NewFleets() *Fleets {
 	return &Fleets{
 		checked: time.Now(),
 		objects: make(map[string]Object), all: make(map[string]envoyconfig.Traffic), news: make(chan struct{}, 1),
-		using: make(map[string]bool), gone: make(map[string]time.Time),
+		using: make(map[string]bool), gone: make(map[string]time.Time), unread: make(map[string]error),
 	}
 }
 
@@ -101,11 +103,12 @@ func (f *Fleets) Replace(all map[string]Object) {
 	transport.Signal(f.news)
 }
 
-// Unread takes over why objects cannot be read, nil where they can. Those that are known stay.
-func (f *Fleets) Unread(why error) {
+// Unread takes over why the objects of a namespace cannot be read, of "" those of all; nil where
+// they can. Those that are known stay.
+func (f *Fleets) Unread(namespace string, why error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.unread = why
+	f.unread[namespace] = why
 }
 
 // merge makes of both carriers what the fleets do.
@@ -212,6 +215,8 @@ func (f *Fleets) Definition(name string) Definition {
 	if !inObject && !known {
 		o, inObject = f.objects[envoyconfig.Others(name)]
 	}
+	namespace, _, _ := strings.Cut(name, "/")
+	unread := cmp.Or(f.unread[namespace], f.unread[""])
 	switch {
 	case inFile && f.problem != nil:
 		return Definition{Carrier: InFile, Problem: f.problem.Error()}
@@ -219,8 +224,8 @@ func (f *Fleets) Definition(name string) Definition {
 		return Definition{Carrier: InFile}
 	case o.Problem != nil:
 		return Definition{Carrier: InObject, Problem: o.Problem.Error()}
-	case inObject && f.unread != nil:
-		return Definition{Carrier: InObject, Unread: f.unread.Error()}
+	case inObject && unread != nil:
+		return Definition{Carrier: InObject, Unread: unread.Error()}
 	case inObject:
 		return Definition{Carrier: InObject}
 	}

@@ -33,12 +33,12 @@ func TestContract109FleetsThatKeepListenersWhichNothingConfirmsAreCountedAndTold
 	kept(t, s, "the mistake is gone", 0, 0, 0)
 	until(t, "it is told", func() bool { return log.has("the newest version of a fleet is in effect again") })
 
-	f.Unread(errors.New("envoys is forbidden"))
+	f.Unread("", errors.New("envoys is forbidden"))
 	kept(t, s, "objects cannot be read", 0, 0, 1)
 	if got := s.Streams()[0].Fleet; got == nil || got.Unread != "envoys is forbidden" || got.Carrier != xds.InObject {
 		t.Errorf("got %+v, want why", got)
 	}
-	f.Unread(nil)
+	f.Unread("", nil)
 	kept(t, s, "objects can be read again", 0, 0, 0)
 
 	f.Replace(nil)
