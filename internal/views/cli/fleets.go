@@ -28,12 +28,3 @@ func (p Program) fleets(c settings.Views, s *serveParts) (*xds.Fleets, error) {
 	})
 	return fleets, err
 }
-
-// sight says why the API server tells nothing of fleets; nil where it does, and where it is
-// not asked.
-func (s *serveParts) sight() error {
-	if s.objects == nil {
-		return nil
-	}
-	return s.objects.Problem()
-}

@@ -182,7 +182,7 @@ func (s *serveParts) tell(ctx context.Context) {
 			crowded = tellCrowded(s.log, crowded, s.source.Cache().Crowded())
 			s.turn(&identities, s.identities(), "the new list of identities has a mistake, the last good one stays in effect", "the list of identities is in effect")
 			s.turn(&fleets, s.fleets(), "the new list of fleets has a mistake, the last good one stays in effect", "the list of fleets is in effect")
-			s.turn(&silent, s.sight(), "the API server tells nothing of fleets, the last state is kept", "the API server tells of fleets")
+			s.turn(&silent, s.objects.Problem(), "the API server tells nothing of fleets, the last state is kept", "the API server tells of fleets")
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (s *serveParts) opens() error {
 	if s.xds == nil || s.listening.Load() {
 		return nil
 	}
-	if err := s.sight(); err != nil {
+	if err := s.objects.Problem(); err != nil {
 		return fmt.Errorf("xDS does not listen yet: %w", err)
 	}
 	return errors.New("xDS does not listen yet")

@@ -79,9 +79,12 @@ func (s *Envoys) Run(ctx context.Context) {
 	running.Wait()
 }
 
-// Problem says why the API server tells nothing of fleets; nil if it does, and before its
-// first answer. ErrNoKind is no fault where there are no fleets yet.
+// Problem says why the API server tells nothing of fleets; nil if it does, before its first
+// answer, and where it is not asked. ErrNoKind is no fault where there are no fleets yet.
 func (s *Envoys) Problem() error {
+	if s == nil {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, one := range s.scopes {
