@@ -14,6 +14,7 @@ import (
 	routev3 "github.com/envoyproxy/go-control-plane/envoy/config/route/v3"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/cache"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
@@ -249,6 +250,27 @@ func TestContract93AReplicaThatIsNotSureTakesNoListenerOfAnotherAway(t *testing.
 		}
 		if l, c1 := gone[envoyconfig.Listeners], gone[envoyconfig.Clusters]; l != c.listener || c1 != c.cluster {
 			t.Errorf("%s: the listener goes after %d s and the cluster after %d, want %d and %d", what, l, c1, c.listener, c.cluster)
+		}
+	}
+}
+
+// TestContract99EndpointsOfAServiceThatIsNotShownMakeNothing: a cluster may have thousands of these.
+func TestContract99EndpointsOfAServiceThatIsNotShownMakeNothing(t *testing.T) {
+	s, err := New(Options{
+		Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: cache.New(1), Logger: slog.New(slog.DiscardHandler), MostClients: 1, MostOfOne: 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, shown := s.fleetOf("shop/edge"), &join.Service{Key: join.Key{Namespace: "shop", Name: "web"}}
+	second := func(n int64) time.Time { return time.Unix(n, 0) }
+	for n, c := range []struct {
+		service *join.Service
+		made    int64 // when the fleet was last made
+	}{{shown, 1}, {shown, 1}, {nil, 3}, {nil, 3}, {shown, 5}} {
+		s.update([]cache.JoinedService{{Key: shown.Key, Service: c.service}}, second(int64(n)+1))
+		if f.led.at != second(c.made) {
+			t.Errorf("change %d: got a fleet that was made at %d s, want %d", n+1, f.led.at.Unix(), c.made)
 		}
 	}
 }

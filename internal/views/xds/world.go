@@ -49,7 +49,7 @@ func (s *Server) update(changed []cache.JoinedService, now time.Time) {
 			after = s.translate(joined, before)
 			s.services[joined.Key] = after
 		}
-		if before.same(joined.Service) {
+		if before.same(joined.Service) || before == nil && joined.Service == nil {
 			endpoints.merge(after.envoy)
 		} else {
 			redefined[joined.Key] = true
