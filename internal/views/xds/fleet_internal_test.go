@@ -1,10 +1,12 @@
 package xds
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"strings"
 	"testing"
 	"time"
 
@@ -164,6 +166,28 @@ func TestContract99AChangeOfOneFleetMakesNothingOfAnother(t *testing.T) {
 		if edge.led.at != second(c.edge) || other.led.at != second(c.others) {
 			t.Errorf("change %d: got fleets that were made at %d and %d s, want %d and %d", n, edge.led.at.Unix(), other.led.at.Unix(), c.edge, c.others)
 		}
+	}
+}
+
+// TestContract109WhatIsNewOfAFleetIsToldAtTheNextLook: its object changes all the time, each time with
+// another mistake.
+func TestContract109WhatIsNewOfAFleetIsToldAtTheNextLook(t *testing.T) {
+	var log bytes.Buffer
+	fleets := NewFleets()
+	s, err := New(Options{
+		Address: netip.MustParseAddrPort("127.0.0.1:0"), Cache: cache.New(1), Logger: slog.New(slog.NewTextHandler(&log, nil)), MostClients: 1, MostOfOne: 1, Fleets: fleets,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.fleetOf("shop/edge")
+	for n := range int64(100) {
+		fleets.Replace(map[string]Object{"shop/edge": {Problem: fmt.Errorf("mistake %d", n)}})
+		s.list(time.Unix(n, 0))
+	}
+	s.review()
+	if lines := strings.Count(log.String(), "\n"); lines != 1 || !strings.Contains(log.String(), "mistake 99") {
+		t.Errorf("got %d lines, want the newest mistake: %.500s", lines, log.String())
 	}
 }
 

@@ -193,10 +193,14 @@ var (
 )
 
 // review ends streams whose client may not see any more what it could see when the stream
-// began. It forgets identities without streams that have said nothing too much.
+// began. It tells what is new of fleets: whoever may write one could change it all the time. It
+// forgets identities without streams that have said nothing too much.
 func (s *Server) review() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, f := range s.fleets {
+		s.tell(f)
+	}
 	maps.DeleteFunc(s.of, func(_ string, a *account) bool { return a.streams == 0 && s.rested(a, time.Now()) })
 	for c := range s.clients {
 		if c.identity.trusted() {

@@ -161,7 +161,6 @@ func (s *Server) list(now time.Time) {
 		if was, had := before[f.name]; listed != had || !reflect.DeepEqual(is, was) {
 			s.want(f, now)
 		}
-		s.tell(f)
 	}
 }
 
