@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
@@ -119,5 +120,37 @@ func TestContract141AGenerationThatIsLowerThanBeforeIsNotFollowedYet(t *testing.
 		default:
 		}
 		return follows(t, s).Generation == 3
+	})
+}
+
+// TestContract141AnotherEnvoyOfTheSameGenerationIsNotFollowedYet: one was deleted, and made again with
+// other listeners.
+func TestContract141AnotherEnvoyOfTheSameGenerationIsNotFollowedYet(t *testing.T) {
+	of := func(port uint16) map[string]xds.Object {
+		o := object(port)
+		o.Traffic.Generation = 7
+		return map[string]xds.Object{"shop/edge": o}
+	}
+	f, with := objects(of(8080))
+	s := start(t, twoServices(t), with)
+	p := listening(t, s, "a")
+	until(t, "generation 7 is followed", func() bool { return follows(t, s).Generation == 7 })
+	f.Replace(nil)
+	f.Replace(of(8081))
+	answer := p.take()
+	if got := follows(t, s).Generation; got != 0 {
+		t.Errorf("got generation %d, and the proxy has not acknowledged the new listeners", got)
+	}
+	p.apply(answer)
+	p.acknowledge(answer)
+	p.ask(routes, "port-8081")
+	until(t, "generation 7 is followed", func() bool {
+		select {
+		case answer := <-p.in:
+			p.apply(answer)
+			p.acknowledge(answer)
+		default:
+		}
+		return follows(t, s).Generation == 7
 	})
 }

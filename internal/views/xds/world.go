@@ -160,6 +160,11 @@ func (s *Server) list(now time.Time) {
 		is, listed := s.traffic[f.name]
 		if was, had := before[f.name]; listed != had || !reflect.DeepEqual(is, was) {
 			s.want(f, now)
+			if is.Generation > 0 && is.Generation <= was.Generation { // another object of the name
+				for c := range f.proxies {
+					locked(&c.mu, func() { c.generation = 0 })
+				}
+			}
 		}
 	}
 }
