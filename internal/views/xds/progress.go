@@ -113,6 +113,11 @@ func (p *progress) hear(nonce, text string, now time.Time) (to *answer, freed in
 		return &a, 0
 	}
 	a.apply(&p.acked, now)
+	for _, one := range a.put {
+		if _, has := p.sent[one.name]; !has && !slices.ContainsFunc(p.pending, func(later answer) bool { return slices.Contains(later.removed, one.name) }) {
+			delete(p.acked, one.name) // the client wants it no more since it was sent
+		}
+	}
 	p.settle()
 	if freed = p.free(a.removed); len(p.foreign) > 0 {
 		freed += p.free(a.names())
