@@ -23,8 +23,9 @@ const (
 	// shorter.
 	longestVersion = 64
 	// namesAtOnce is how many names the streams of one identity may say without a pause,
-	// namesASecond how many they may say for long. A request counts as one.
-	namesAtOnce, namesASecond = 2 * mostNames, 50_000
+	// namesASecond how many they may say for long. A request counts as one, and a rejection as
+	// namesOfRejection more: the log tells each.
+	namesAtOnce, namesASecond, namesOfRejection = 2 * mostNames, 50_000, 250
 	// longestText bounds what a client says of a rejection, in bytes.
 	longestText = 2000
 )

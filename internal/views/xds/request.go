@@ -15,7 +15,11 @@ import (
 // that it takes the time of no other. What is to be sent goes meanwhile, unless others wait for
 // the slot: a client may be slow to read.
 func (c *client) pause(h *clientRequest) error {
-	surplus := c.say(len(h.wish.more) + len(h.wish.fewer) + len(h.wish.has))
+	names := len(h.wish.more) + len(h.wish.fewer) + len(h.wish.has)
+	if h.text != "" {
+		names += namesOfRejection
+	}
+	surplus := c.say(names)
 	if surplus <= 0 {
 		return nil
 	}

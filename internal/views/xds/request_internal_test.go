@@ -1,7 +1,10 @@
 package xds
 
 import (
+	"bytes"
 	"context"
+	"log/slog"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -93,6 +96,33 @@ func TestContract146AStreamThatHoldsTheSlotReadsInTime(t *testing.T) {
 		}
 		if took := time.Since(began); !left || took < 20*time.Second+requestTime || took > 22*time.Second+requestTime {
 			t.Errorf("the stream ends after %v, and has left the slot: %v", took, left)
+		}
+	})
+}
+
+// TestContract147RejectionsAreBounded: a client may ask for the same again and reject it each time, and
+// the log tells each.
+func TestContract147RejectionsAreBounded(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		c, _ := waiting()
+		var log bytes.Buffer
+		c.server.opts.Logger = slog.New(slog.NewTextHandler(&log, nil))
+		again, began := <-c.replies, time.Now()
+		const rejections = 5000
+		for range rejections {
+			if err := c.send(again); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.hear(clientRequest{typeURL: envoyconfig.Routes.TypeURL(), nonce: c.kinds[envoyconfig.Routes].newest, text: "no"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if told := strings.Count(log.String(), "rejects its newest configuration"); told != rejections {
+			t.Errorf("%d of %d rejections are told", told, rejections)
+		}
+		// What is said at once after a time of rest counts for two seconds.
+		if took := time.Since(began); took < (rejections/200-2)*time.Second {
+			t.Errorf("%d rejections are heard in %v", rejections, took)
 		}
 	})
 }
