@@ -15,12 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/fleet/manifests"
 )
-
-// longestWords bounds what a condition quotes.
-const longestWords = 1000
 
 // fleetOf is the fleet of a Pod.
 func fleetOf(_ context.Context, pod client.Object) []reconcile.Request {
@@ -63,7 +59,7 @@ func state(pod *corev1.Pod) manifests.Pod {
 		case c.Type == corev1.PodReady && c.Status == corev1.ConditionTrue:
 			is.Ready = true
 		case c.Type == corev1.PodScheduled && c.Status == corev1.ConditionFalse:
-			is.Why = c.Message
+			is.Why = words("", c.Message)
 		}
 	}
 	if pod.Status.Phase == corev1.PodFailed {
@@ -104,5 +100,5 @@ func trouble(c corev1.ContainerStatus, stays bool) string {
 
 // words are a reason and a message of Kubernetes, or of the program that ended.
 func words(reason, message string) string {
-	return strings.Trim(reason+": "+transport.Cut(transport.Printable(strings.TrimSpace(message)), longestWords), ": ")
+	return strings.Trim(reason+": "+manifests.Quoted(strings.TrimSpace(message)), ": ")
 }

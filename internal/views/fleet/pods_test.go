@@ -106,10 +106,16 @@ func TestContract150APodSaysWhyItIsNotReady(t *testing.T) {
 			t.Errorf("a Pod that %s: got %+v, %v, want %q", name, got, err, c.want)
 		}
 	}
-	// What a program says is bounded.
-	pod := podOf("edge-1", "ReplicaSet", "edge-5f6b")
-	pod.Status.ContainerStatuses = []corev1.ContainerStatus{{Name: "envoy", State: waits("Long", strings.Repeat("x", 10_000))}}
-	if got, err := fleet.Pods(t.Context(), &podLister{pods: []corev1.Pod{pod}}, simple("shop", "edge", 2)); err != nil || len(got[0].Why) > 1200 {
-		t.Errorf("got %d characters, %v", len(got[0].Why), err)
+	// What others say is bounded: a program, and a scheduler of many nodes.
+	long := strings.Repeat("x", 10_000)
+	for name, status := range map[string]corev1.PodStatus{
+		"a program":   {ContainerStatuses: []corev1.ContainerStatus{{Name: "envoy", State: waits("Long", long)}}},
+		"a scheduler": {Conditions: []corev1.PodCondition{{Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Message: long}}},
+	} {
+		pod := podOf("edge-1", "ReplicaSet", "edge-5f6b")
+		pod.Status = status
+		if got, err := fleet.Pods(t.Context(), &podLister{pods: []corev1.Pod{pod}}, simple("shop", "edge", 2)); err != nil || len(got[0].Why) > 1200 || !strings.Contains(got[0].Why, "xxx") {
+			t.Errorf("%s: got %d characters, %v", name, len(got[0].Why), err)
+		}
 	}
 }

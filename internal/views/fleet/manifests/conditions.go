@@ -16,14 +16,15 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds/envoyconfig"
 )
 
-// longestWords bounds what is quoted of others, and longestMistakes the mistakes of a spec.
+// longestWords bounds what is quoted of others, and longestMistakes the mistakes of a spec. The
+// API server refuses a status with a longer condition.
 const (
 	longestWords    = 1000
 	longestMistakes = 8000
 )
 
-// quoted is what others say, as it may be shown.
-func quoted(text string) string { return transport.Cut(transport.Printable(text), longestWords) }
+// Quoted is what others say, as it may be shown.
+func Quoted(text string) string { return transport.Cut(transport.Printable(text), longestWords) }
 
 func condition(of string, status metav1.ConditionStatus, reason, format string, args ...any) metav1.Condition {
 	return metav1.Condition{Type: of, Status: status, Reason: reason, Message: fmt.Sprintf(format, args...)}
@@ -38,7 +39,7 @@ func accepted(s FleetState) metav1.Condition {
 	}
 	for _, one := range s.served() {
 		if one.Problem != "" {
-			return condition(of, metav1.ConditionFalse, v1alpha1.ReasonNotInEffect, text, s.Envoy.Generation, quoted(one.Problem))
+			return condition(of, metav1.ConditionFalse, v1alpha1.ReasonNotInEffect, text, s.Envoy.Generation, Quoted(one.Problem))
 		}
 	}
 	// While no replica says anything, what one said of this generation is still so.
@@ -69,7 +70,7 @@ func resolved(s FleetState) metav1.Condition {
 	if len(most.Unresolved) == 0 {
 		text := "every listener and route leads to a port of a Service"
 		for _, note := range most.Notes {
-			text += "; " + quoted(note)
+			text += "; " + Quoted(note)
 		}
 		return condition(of, metav1.ConditionTrue, v1alpha1.ReasonResolvedRefs, "%s", text)
 	}
@@ -89,7 +90,7 @@ func nowhere(e *v1alpha1.Envoy, all envoyconfig.ObjectState) string {
 		if one.Route > 0 {
 			what += fmt.Sprintf(", route %d", one.Route)
 		}
-		texts = append(texts, what+": "+quoted(one.Text))
+		texts = append(texts, what+": "+Quoted(one.Text))
 	}
 	if all.More > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", all.More))
@@ -111,7 +112,7 @@ func (s FleetState) served() []envoyconfig.ObjectState {
 func ready(s FleetState) metav1.Condition {
 	const of = v1alpha1.ConditionReady
 	if s.Problem != nil {
-		return condition(of, metav1.ConditionFalse, s.Problem.Reason, "%s", s.Problem.Message)
+		return condition(of, metav1.ConditionFalse, s.Problem.Reason, "%s", transport.Cut(transport.Printable(s.Problem.Message), longestMistakes))
 	}
 	if s.Mistake != nil && s.Deployment == nil {
 		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonInvalid, "the spec has a mistake, so no object is made of it; see the condition %s", v1alpha1.ConditionAccepted)
@@ -135,7 +136,7 @@ func ready(s FleetState) metav1.Condition {
 func why(s FleetState) string {
 	var text string
 	if c := said(s.Deployment, appsv1.DeploymentReplicaFailure); c.Status == corev1.ConditionTrue {
-		text = "; Pods cannot be created: " + quoted(c.Message)
+		text = "; Pods cannot be created: " + Quoted(c.Message)
 	}
 	for _, pod := range s.Pods {
 		if !pod.Ready && pod.Why != "" {
@@ -184,7 +185,7 @@ func unknown(s FleetState, of string) *metav1.Condition {
 		}
 		c = condition(of, metav1.ConditionUnknown, v1alpha1.ReasonControlPlaneUnreachable, "endpoint-views was not asked yet")
 	case s.Streams.Answered == 0:
-		c = condition(of, metav1.ConditionUnknown, v1alpha1.ReasonControlPlaneUnreachable, "no replica of endpoint-views answers the operator: %s; look at FLEET_SERVE_URL and at the Pods of endpoint-views", quoted(s.Streams.Missing))
+		c = condition(of, metav1.ConditionUnknown, v1alpha1.ReasonControlPlaneUnreachable, "no replica of endpoint-views answers the operator: %s; look at FLEET_SERVE_URL and at the Pods of endpoint-views", Quoted(s.Streams.Missing))
 	default:
 		return nil
 	}
@@ -222,7 +223,7 @@ func synced(s FleetState) metav1.Condition {
 	case len(absent) > 0:
 		message := fmt.Sprintf("%d of %d ready Pods have no stream to endpoint-views and keep their last configuration: %s", len(absent), count, first(absent))
 		if s.Streams.Missing != "" {
-			message += "; a replica does not answer the operator: " + quoted(s.Streams.Missing)
+			message += "; a replica does not answer the operator: " + Quoted(s.Streams.Missing)
 		}
 		return condition(of, metav1.ConditionFalse, v1alpha1.ReasonNotConnected, "%s", message)
 	case len(late) > 0:
@@ -244,7 +245,7 @@ func rejected(s FleetState) metav1.Condition {
 			words = append(words, r.Type+": "+r.Text)
 		}
 		if len(words) > 0 {
-			return condition(of, metav1.ConditionTrue, v1alpha1.ReasonRejected, "Pod %s keeps its last good configuration, because it rejects %s", pod.Name, quoted(strings.Join(words, "; ")))
+			return condition(of, metav1.ConditionTrue, v1alpha1.ReasonRejected, "Pod %s keeps its last good configuration, because it rejects %s", pod.Name, Quoted(strings.Join(words, "; ")))
 		}
 	}
 	return condition(of, metav1.ConditionFalse, v1alpha1.ReasonNotRejected, "no Pod rejects anything")

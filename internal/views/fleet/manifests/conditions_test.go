@@ -214,3 +214,19 @@ func TestContract89ARestartOfTheOperatorChangesNoCondition(t *testing.T) {
 		t.Errorf("got %+v, want Unknown", c)
 	}
 }
+
+// TestContract111ARefusalIsToldHoweverLongItIs: an API server repeats the values that it refuses, and
+// takes no status with a condition of more than 32 KiB.
+func TestContract111ARefusalIsToldHoweverLongItIs(t *testing.T) {
+	t.Parallel()
+	seen := steady()
+	seen.Problem = &manifests.Problem{Reason: "Refused", Message: "the API server refuses Service edge: Invalid value: " + strings.Repeat("\nx", 50_000)}
+	for _, c := range manifests.Status(seen).Conditions {
+		if len(c.Message) > 32<<10 {
+			t.Errorf("%s has %d bytes", c.Type, len(c.Message))
+		}
+		if c.Type == "Ready" && !strings.HasPrefix(c.Message, "the API server refuses Service edge: Invalid value: ") {
+			t.Errorf("got %.100q", c.Message)
+		}
+	}
+}
