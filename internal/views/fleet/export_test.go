@@ -21,6 +21,11 @@ func Pods(ctx context.Context, with client.Client, e *v1alpha1.Envoy) ([]manifes
 	return states(all), err
 }
 
+// Kept are the files that the ConfigMap of an Envoy without Pods keeps.
+func Kept(ctx context.Context, with client.Client, e *v1alpha1.Envoy) (map[string]string, error) {
+	return (&reconciler{client: with}).kept(ctx, e, nil)
+}
+
 // The fence before what an operator writes.
 const RenewDeadline = renewDeadline
 

@@ -3,6 +3,8 @@ package fleet
 import (
 	"context"
 	"errors"
+	"maps"
+	"path/filepath"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -136,31 +138,35 @@ func (r *reconciler) scale(ctx context.Context, e *v1alpha1.Envoy) error {
 	return client.IgnoreNotFound(r.client.Patch(ctx, d, client.MergeFrom(before), client.FieldOwner(fieldManager)))
 }
 
+// mostFiles is up to how many files a ConfigMap keeps those of before.
+const mostFiles = 64
+
 // kept are the files of the ConfigMap that Pods were started from, and those of the
-// Deployment as it is: its Pods may not be known yet.
+// Deployment as it is: its Pods may not be known yet. While it lacks Pods, an old ReplicaSet
+// may make them.
 func (r *reconciler) kept(ctx context.Context, e *v1alpha1.Envoy, pods []corev1.Pod) (map[string]string, error) {
 	is := &corev1.ConfigMap{}
 	if err := r.client.Get(ctx, types.NamespacedName{Namespace: e.Namespace, Name: e.Spec.ConfigMapName}, is); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
-	hashes := make(map[string]bool, len(pods)+1)
+	needed := make(map[string]bool, len(pods)+1)
 	for i := range pods {
-		hashes[pods[i].Annotations[manifests.BootstrapAnnotation]] = true
+		needed[manifests.FileOf(pods[i].Annotations[manifests.BootstrapAnnotation])] = true
 	}
 	deployment, err := r.deployment(ctx, e)
 	if err != nil {
 		return nil, err
 	}
+	lacks := false
 	if deployment != nil {
-		hashes[deployment.Spec.Template.Annotations[manifests.BootstrapAnnotation]] = true
+		needed[manifests.FileOf(deployment.Spec.Template.Annotations[manifests.BootstrapAnnotation])] = true
+		lacks = deployment.Status.AvailableReplicas < manifests.Replicas(e) && len(is.Data) < mostFiles
 	}
-	kept := make(map[string]string, len(hashes))
-	for hash := range hashes {
-		if text, there := is.Data[manifests.FileOf(hash)]; there {
-			kept[manifests.FileOf(hash)] = text
-		}
-	}
-	return kept, nil
+	maps.DeleteFunc(is.Data, func(name, _ string) bool {
+		old, _ := filepath.Match(manifests.FileOf("*"), name)
+		return !needed[name] && !(lacks && old)
+	})
+	return is.Data, nil
 }
 
 // deployment is that of the fleet, nil where there is none.
