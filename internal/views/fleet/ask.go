@@ -18,15 +18,17 @@ import (
 
 const (
 	// path is where endpoint-views says how far its proxies follow.
-	path          = "/api/v1/fleets"
-	longestAnswer = 64 << 20
-	longestFile   = 1 << 20
+	path = "/api/v1/fleets"
+	// longestAnswers is how much is read of the answers of all replicas together.
+	longestAnswers = 32 << 20
+	longestFile    = 1 << 20
 )
 
-// answer is what a replica says.
+// answer is what a replica says, or why it says nothing.
 type answer struct {
 	Streams []envoyconfig.ProxyState  `json:"streams"`
 	Objects []envoyconfig.ObjectState `json:"objects"`
+	err     error
 }
 
 // asker asks replicas in one round.
@@ -34,6 +36,7 @@ type asker struct {
 	http  *http.Client
 	of    *Streams
 	token string
+	most  int // of one answer
 }
 
 // client reads the files.
@@ -86,8 +89,8 @@ func (a *asker) ask(ctx context.Context, address string) (answer, error) {
 		return answer{}, fmt.Errorf("%s answers %s", server.Host, response.Status)
 	}
 	var said answer
-	if err := json.NewDecoder(io.LimitReader(response.Body, longestAnswer)).Decode(&said); err != nil {
-		return answer{}, fmt.Errorf("read the answer of %s: %w", server.Host, err)
+	if err := json.NewDecoder(io.LimitReader(response.Body, int64(a.most))).Decode(&said); err != nil {
+		return answer{}, fmt.Errorf("read the first %d bytes of the answer of %s: %w", a.most, server.Host, err)
 	}
 	return said, nil
 }

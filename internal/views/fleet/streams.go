@@ -86,12 +86,6 @@ func (s *Streams) Run(ctx context.Context, changed func(ctx context.Context, fle
 	}
 }
 
-// reply is what one replica said.
-type reply struct {
-	answer answer
-	err    error
-}
-
 // round asks each replica once, and returns the fleets of which something is new.
 func (s *Streams) round(ctx context.Context) []string {
 	bounded, cancel := context.WithTimeout(ctx, roundTimeout)
@@ -107,12 +101,12 @@ func (s *Streams) round(ctx context.Context) []string {
 			continue
 		}
 		answered++
-		for _, one := range r.answer.Streams {
+		for _, one := range r.Streams {
 			of := next[one.Client]
 			of.All = append(of.All, one)
 			next[one.Client] = of
 		}
-		for _, one := range r.answer.Objects {
+		for _, one := range r.Objects {
 			of := next[one.Client]
 			of.Served = append(of.Served, one)
 			next[one.Client] = of
@@ -151,24 +145,25 @@ func (s *Streams) take(next map[string]manifests.Streams, missing string, answer
 }
 
 // ask asks all replicas at a time.
-func (s *Streams) ask(ctx context.Context) []reply {
+func (s *Streams) ask(ctx context.Context) []answer {
 	addresses, err := net.DefaultResolver.LookupHost(ctx, s.server.Hostname())
 	if err != nil {
-		return []reply{{err: fmt.Errorf("%s: %w", s.server.Hostname(), err)}}
+		return []answer{{err: fmt.Errorf("%s: %w", s.server.Hostname(), err)}}
 	}
 	slices.Sort(addresses) // so that the same is said in the same order
 	client, err := s.client()
 	if err != nil {
-		return []reply{{err: fmt.Errorf("%s: %w", s.server.Host, err)}}
+		return []answer{{err: fmt.Errorf("%s: %w", s.server.Host, err)}}
 	}
+	client.most = longestAnswers / len(addresses) // there is one, or LookupHost failed
 	defer client.http.CloseIdleConnections()
-	replies := make([]reply, len(addresses))
+	replies := make([]answer, len(addresses))
 	var asking sync.WaitGroup
 	for i, address := range addresses {
 		asking.Go(func() {
-			r := &replies[i]
-			if r.answer, r.err = client.ask(ctx, address); r.err != nil {
-				r.err = fmt.Errorf("%s: ask endpoint-views: %w", address, r.err)
+			said, err := client.ask(ctx, address)
+			if replies[i] = said; err != nil {
+				replies[i].err = fmt.Errorf("%s: ask endpoint-views: %w", address, err)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package fleet_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -171,5 +173,35 @@ func TestBeforeTheFirstAnswerNothingIsKnown(t *testing.T) {
 	}
 	if _, err := fleet.NewStreams(fleet.StreamsOptions{Address: "endpoint-views:443"}); err == nil || !strings.Contains(err.Error(), "https://") {
 		t.Errorf("got %v, want what to write", err)
+	}
+}
+
+// TestContract149OfWhatReplicasAnswerABoundedPartIsRead: one answers without an end.
+func TestContract149OfWhatReplicasAnswerABoundedPartIsRead(t *testing.T) {
+	var sent atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		next, long := []byte(`{"streams":[{"client":"`), bytes.Repeat([]byte("x"), 1<<20)
+		for {
+			n, err := w.Write(next)
+			if sent.Add(int64(n)); err != nil {
+				return
+			}
+			next = long
+		}
+	}))
+	defer server.Close()
+	s, err := fleet.NewStreams(fleet.StreamsOptions{Address: server.URL, Interval: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	s.Run(ctx, func(context.Context, string) { stop() })
+	if got := s.Of("shop/edge"); got.Answered != 0 || !strings.Contains(got.Missing, "read the first 33554432 bytes of the answer") {
+		t.Errorf("got %+v", got) // also where a slow machine runs out of time before
+	}
+	// Some more is on its way.
+	if got := sent.Load(); got > 48<<20 {
+		t.Errorf("%d MiB were sent", got>>20)
 	}
 }
