@@ -84,7 +84,7 @@ var allowed = map[string]struct {
 	"internal/views/fleet/manifests": {append(of("views/xds/envoyconfig", "transport"), "api/fleet/v1alpha1"), "it makes objects and status as values; whoever writes them reads them too"},
 	"internal/views/fleet":           {append(of("views/fleet/manifests", "system", "transport", "views/xds/envoyconfig"), "api/fleet/v1alpha1"), "it is the operator, with the end of its Envoys; the way to the API server comes from outside"},
 	"internal/views/xds":             {append(of("views/certificates", "transport", "system", "views/join", "views/cache", "views/xds/envoyconfig"), "api/fleet/v1alpha1"), "it sends what the cache holds and decides nothing but who may see it, and in which order"},
-	"internal/views/cli": {append(of("settings", "transport", "commandline", "kube", "views/join", "views/cache", "views/watch", "views/stream", "views/xds", "views/xds/envoyconfig", "views/fleet", "views/fleet/manifests", "views/certificates"), "pkg/views"),
+	"internal/views/cli": {append(of("settings", "transport", "commandline", "kube", "views/join", "views/cache", "views/watch", "views/stream", "views/xds", "views/xds/envoyconfig", "views/fleet", "views/fleet/manifests", "views/certificates"), "pkg/views", "api/fleet/v1alpha1"),
 		"it is the only package of endpoint-views that knows every part"},
 	"cmd/endpoint-views": {of("commandline", "views/cli", "settings", "kube"), "main knows signals, exit status and what is the whole process's, nothing else"},
 

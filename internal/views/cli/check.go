@@ -13,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/fleet/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/commandline"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings"
@@ -31,9 +32,9 @@ func (p Program) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check",
 		Short: "Try everything that serve needs, and say what is missing; exit status 4 if something is",
-		Long: "Reads the files that the configuration names, and lists, watches and gets Services and\n" +
-			"EndpointSlices in each namespace of VIEWS_NAMESPACES. It changes nothing and does not\n" +
-			"listen, so it can run beside serve.",
+		Long: "Reads the files that the configuration names, and lists, watches and gets Services,\n" +
+			"EndpointSlices and, with XDS_WATCH_FLEETS, Envoys in each namespace of VIEWS_NAMESPACES.\n" +
+			"It changes nothing and does not listen, so it can run beside serve.",
 		Args: cobra.NoArgs,
 		RunE: p.configured(func(ctx context.Context, c settings.Views) error {
 			ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -87,6 +88,14 @@ func (p Program) check(ctx context.Context, c settings.Views) bool {
 		}
 		say("list, watch and get services "+where, try(ctx, client, kube.Services(namespace), "services "+where, &corev1.ServiceList{}, &corev1.Service{}))
 		say("list, watch and get endpointslices "+where, try(ctx, client, kube.EndpointSlices(namespace), "endpointslices.discovery.k8s.io "+where, &discoveryv1.EndpointSliceList{}, &discoveryv1.EndpointSlice{}))
+		if !c.XDS.Watch {
+			continue
+		}
+		err := try(ctx, client, kube.Envoys(namespace), "envoys."+v1alpha1.GroupName+" "+where, &v1alpha1.EnvoyList{}, &v1alpha1.Envoy{})
+		if apierrors.IsNotFound(err) { // the kind may come later
+			err = nil
+		}
+		say("list, watch and get envoys "+where, err)
 	}
 	return sound
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// refusing is an API server that refuses requests with this verb for this resource,
+// refusing is an API server that refuses requests with this verb for this resource, or misses it,
 // and a kubeconfig for it.
 func refusing(t *testing.T, verb, resource string) (kubeconfig string) {
 	t.Helper()
@@ -24,6 +24,9 @@ func refusing(t *testing.T, verb, resource string) (kubeconfig string) {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		switch {
+		case verb == "missing" && strings.Contains(r.URL.Path, "/"+resource):
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, "404 page not found")
 		case asked == verb && strings.Contains(r.URL.Path, "/"+resource):
 			w.WriteHeader(http.StatusForbidden)
 			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"no"}`)
@@ -32,6 +35,8 @@ func refusing(t *testing.T, verb, resource string) (kubeconfig string) {
 			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404,"message":"no"}`)
 		case asked == "list" && strings.Contains(r.URL.Path, "/services"):
 			fmt.Fprint(w, `{"kind":"ServiceList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[]}`)
+		case asked == "list" && strings.Contains(r.URL.Path, "/envoys"):
+			fmt.Fprint(w, `{"kind":"EnvoyList","apiVersion":"fleet.ablmnzde.github.io/v1alpha1","metadata":{"resourceVersion":"7"},"items":[]}`)
 		case asked == "list":
 			fmt.Fprint(w, `{"kind":"EndpointSliceList","apiVersion":"discovery.k8s.io/v1","metadata":{"resourceVersion":"7"},"items":[]}`)
 		}
@@ -56,6 +61,25 @@ func TestCheckNamesEachRightThatIsMissing(t *testing.T) {
 			if want := verb + " is refused; give the right to " + verb + " " + resource; code != 4 || strings.Count(stdout, "FAIL") != 1 || !strings.Contains(stdout, want) {
 				t.Errorf("%s %s: got %d\n%s\nwant 4 and %q alone", verb, resource, code, stdout, want)
 			}
+		}
+	}
+}
+
+// TestContract95CheckNamesTheRightToEnvoys: serve does not listen for xDS before it can list them.
+func TestContract95CheckNamesTheRightToEnvoys(t *testing.T) {
+	check := func(verb string) (int, string) {
+		code, stdout, _ := carryOut(t, []string{"KUBECONFIG=" + refusing(t, verb, "envoys"), "XDS_ADDRESS=127.0.0.1:0", "XDS_WATCH_FLEETS=true"}, "check")
+		return code, stdout
+	}
+	for _, fine := range []string{"", "missing"} { // the kind may be installed later
+		if code, stdout := check(fine); code != 0 || !strings.Contains(stdout, "ok    list, watch and get envoys in all namespaces") {
+			t.Errorf("%q: got %d\n%s", fine, code, stdout)
+		}
+	}
+	for _, verb := range []string{"list", "watch", "get"} {
+		want := verb + " is refused; give the right to " + verb + " envoys.fleet.ablmnzde.github.io"
+		if code, stdout := check(verb); code != 4 || strings.Count(stdout, "FAIL") != 1 || !strings.Contains(stdout, want) {
+			t.Errorf("%s: got %d\n%s\nwant 4 and %q alone", verb, code, stdout, want)
 		}
 	}
 }
