@@ -31,6 +31,7 @@ func TestAWrongCommandLineSaysWhatToWrite(t *testing.T) {
 		"get -o xml":                  "has to be text, wide, json, yaml or name",
 		"get --server endpoint-views": "https://endpoint-views:8443",
 		"get --server http://x:1 --token-file /nowhere":                "a token is not sent without TLS",
+		"get --server http://127.x.com:1 --token-file /nowhere":        "a token is not sent without TLS",
 		"get --server https://x:1 --ca /nowhere":                       "read --ca",
 		"get --server https://x:1 --certificate /nowhere --key /there": "read --certificate and --key",
 		"explain":           "give one",

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"strings"
@@ -54,7 +55,7 @@ func newRemote(a *getFlags) (*remote, error) {
 			return nil, fmt.Errorf("--ca=%s holds no certificate in PEM", a.authority)
 		}
 	}
-	if a.tokenFile != "" && address.Scheme != "https" && !strings.HasPrefix(address.Host, "127.") && address.Hostname() != "localhost" {
+	if at, _ := netip.ParseAddr(address.Hostname()); a.tokenFile != "" && address.Scheme != "https" && !at.IsLoopback() && address.Hostname() != "localhost" {
 		return nil, errors.New("a token is not sent without TLS; give --server an address of scheme https")
 	}
 	over := &http.Transport{TLSClientConfig: config, Proxy: transport.ProxyFromEnvironment, ForceAttemptHTTP2: true}
