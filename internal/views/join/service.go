@@ -54,32 +54,24 @@ type TLS struct {
 // Said reports whether the Service says how certificates are checked.
 func (t TLS) Said() bool { return t.Authorities != "" || t.Unchecked }
 
-// ShownAnnotation has the value true on the Services that are shown, unless another one is
-// configured.
-const ShownAnnotation = v1alpha1.AnnotationViews
-
-// FleetsAnnotation names the fleets of other namespaces that may use a Service, separated
-// by commas.
-const FleetsAnnotation = v1alpha1.AnnotationFleets
+// The annotations of a Service that are read, in the words of v1alpha1. Another one than
+// ShownAnnotation may be configured.
+const (
+	ShownAnnotation         = v1alpha1.AnnotationViews
+	FleetsAnnotation        = v1alpha1.AnnotationFleets
+	ProxyProtocolAnnotation = v1alpha1.AnnotationProxyProtocol
+	AuthorityAnnotation     = v1alpha1.AnnotationTLSCertificateAuthority
+	ServerNameAnnotation    = v1alpha1.AnnotationTLSServerName
+	SkipVerifyAnnotation    = v1alpha1.AnnotationTLSInsecureSkipVerify
+)
 
 // ProxyProtocol is a version of the PROXY protocol.
 type ProxyProtocol string
 
-// The versions of the PROXY protocol.
+// The versions of the PROXY protocol. Another value of the annotation says nothing.
 const (
 	ProxyV1 ProxyProtocol = "v1"
 	ProxyV2 ProxyProtocol = "v2"
-)
-
-// ProxyProtocolAnnotation says that the endpoints of a Service expect a PROXY header, v1 or
-// v2. Another value says nothing.
-const ProxyProtocolAnnotation = v1alpha1.AnnotationProxyProtocol
-
-// The annotations about the certificates of endpoints. The words are those of a kubeconfig.
-const (
-	AuthorityAnnotation  = v1alpha1.AnnotationTLSCertificateAuthority
-	ServerNameAnnotation = v1alpha1.AnnotationTLSServerName
-	SkipVerifyAnnotation = v1alpha1.AnnotationTLSInsecureSkipVerify
 )
 
 // Port is one port of a Service.
