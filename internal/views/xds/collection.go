@@ -44,14 +44,6 @@ func (c *collection) get(name string) *resource {
 	return c.all[name]
 }
 
-// version returns that of a resource, empty for none.
-func (c *collection) version(name string) string {
-	if r := c.get(name); r != nil {
-		return r.version()
-	}
-	return ""
-}
-
 // versions are those of all resources.
 func (c *collection) versions() map[string]string {
 	c.mu.Lock()

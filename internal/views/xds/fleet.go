@@ -119,8 +119,8 @@ func (f *fleet) step(now time.Time) {
 // introduce ends the wait for each cluster that every proxy knows, or that is old enough.
 func (f *fleet) introduce(now time.Time) {
 	for name, since := range f.fresh {
-		version := f.sent[envoyconfig.Clusters].version(name)
-		if version == "" || f.due(since, now, f.all(func(c *client) bool { return c.knows(name, version) })) {
+		cluster := f.sent[envoyconfig.Clusters].get(name)
+		if cluster == nil || f.due(since, now, f.all(func(c *client) bool { return c.knows(name, cluster.version()) })) {
 			delete(f.fresh, name)
 		}
 	}

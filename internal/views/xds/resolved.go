@@ -48,7 +48,12 @@ func (s *Server) Objects() []envoyconfig.ObjectState {
 // resolve looks where listeners lead.
 func (s *Server) resolve(one *envoyconfig.ObjectState, listeners []envoyconfig.Listener) {
 	look := func(port uint16, route int, b envoyconfig.Backend) {
-		service := s.service(b.Service)
+		var service *join.Service // nil where none is shown
+		locked(&s.mu, func() {
+			if t := s.services[b.Service]; t != nil {
+				service = t.service
+			}
+		})
 		reason, text := s.leads(one.Client, b, service)
 		switch {
 		case reason == "":
@@ -106,14 +111,4 @@ func (s *Server) leads(fleet string, b envoyconfig.Backend, service *join.Servic
 		return v1alpha1.ReasonUnsupportedProtocol, fmt.Sprintf("port %d of Service %s speaks TLS, and no authority for its certificates is set; it needs the annotation %s", port.Number, name, join.AuthorityAnnotation)
 	}
 	return "", ""
-}
-
-// service is one that is shown, nil where there is none.
-func (s *Server) service(key join.Key) *join.Service {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if t := s.services[key]; t != nil {
-		return t.service
-	}
-	return nil
 }

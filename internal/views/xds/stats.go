@@ -65,17 +65,13 @@ func (s *Server) Stats() Stats {
 	}
 	for c := range s.clients {
 		now.Streams[c.protocol]++
-		if c.rejects() {
-			now.Rejecting++
-		}
+		locked(&c.mu, func() {
+			if slices.ContainsFunc(c.kinds[:], func(p progress) bool { return len(p.rejected) > 0 }) {
+				now.Rejecting++
+			}
+		})
 	}
 	return now
-}
-
-func (c *client) rejects() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.ContainsFunc(c.kinds[:], func(p progress) bool { return len(p.rejected) > 0 })
 }
 
 // Stream is a client, and what it was sent.
