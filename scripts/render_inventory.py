@@ -460,17 +460,28 @@ class Api:
         return parse(body, subject, "the next read asks again")
 
     def collection(self, what: str, path: str, depth: int) -> list[dict[str, Any]]:
-        """Return the items of all pages, each once, or fail."""
+        """Return all items of a list, each once, or fail.
+
+        When an item is deleted between two pages, the first one of the next page moves to the page that was read
+        already. So a list of several pages is read twice, and what either reading has is there.
+        """
+        found, pages = self.pages(what, path, depth)
+        if pages > 1:
+            found = {**found, **self.pages(what, path, depth)[0]}
+        return list(found.values())
+
+    def pages(self, what: str, path: str, depth: int) -> tuple[dict[str, dict[str, Any]], int]:
+        """Return the items of all pages by id, and how many pages there are."""
         found: dict[str, dict[str, Any]] = {}
         remedy = "the next read asks again"
         offset = 0
-        for _ in range(MAX_PAGES):
+        for number in range(1, MAX_PAGES + 1):
             page = self.get(what, path, depth=depth, limit=PAGE_SIZE, offset=offset)
             items = items_of(page, f"IONOS API, {what}", remedy)
             known = len(found)
             found.update((identifier(item, what), item) for item in items)
             if not has_next(page, len(items)):
-                return list(found.values())
+                return found, number
             if len(found) == known:
                 raise Failure(f"IONOS API, {what}: a further page holds nothing new; {remedy}")
             offset += len(items)

@@ -172,6 +172,12 @@ def slow(handler: Handler) -> None:
         time.sleep(0.05)
 
 
+def answer_page(handler: Handler, path: str) -> None:
+    """Answer well, with pages of two items."""
+    query = urllib.parse.parse_qs(urllib.parse.urlsplit(handler.path).query)
+    handler.answer(path, {"depth": 3, "limit": 2, "offset": int(query["offset"][0])})
+
+
 def serve_runs(requests: socket.socket) -> NoReturn:
     """Run the script for each request, each time in a fork: an interpreter takes a tenth of a second to start."""
     code = compile(SCRIPT.read_text(), str(SCRIPT), "exec")
@@ -467,6 +473,45 @@ class PagingTest(Case):
                 handler.send(503, b"")
             else:
                 handler.answer(NICS, {"depth": 1, "limit": 2})
+
+        self.world.broken[NICS] = fail_later
+        self.fails("NICs of LAN 2", "503")
+
+    def goes_between(self, path: str) -> None:
+        """Let server 1 go when the second page of a list is asked for."""
+
+        def answer(handler: Handler) -> None:
+            if "offset=2" in handler.path:
+                self.world.broken = {}
+                self.world.names.pop(1)
+                self.world.nics = [nic for nic in self.world.nics if nic["server"] != 1]
+            answer_page(handler, path)
+
+        self.world.broken[path] = answer
+
+    def test_what_moves_to_a_page_that_was_read_is_not_lost(self) -> None:
+        self.world.page = 2
+        self.want.pop("w1")
+        self.nodes(*(managed(number) for number in range(2, 6)))
+        self.goes_between(NICS)
+        self.assertEqual(self.addresses(), self.want)
+
+    def test_a_name_that_moves_to_a_page_that_was_read_is_not_lost(self) -> None:
+        self.world.page = 2
+        self.nodes(*(node(f"server-{number}") for number in range(2, 6)))
+        self.goes_between("servers")
+        self.assertEqual(self.addresses(), {f"server-{number}": [f"10.0.0.{number}"] for number in range(2, 6)})
+
+    def test_a_second_reading_that_fails_is_a_failure(self) -> None:
+        self.world.page = 2
+        calls: list[str] = []
+
+        def fail_later(handler: Handler) -> None:
+            calls.append(handler.path)
+            if len(calls) == 4:
+                handler.send(503, b"")
+            else:
+                answer_page(handler, NICS)
 
         self.world.broken[NICS] = fail_later
         self.fails("NICs of LAN 2", "503")
