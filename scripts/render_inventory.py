@@ -312,9 +312,11 @@ def server_id(item: dict[str, Any], labels: dict[str, Any]) -> str:
     """Return the server that a node names, from the most trusted place that names one.
 
     A providerID is ionos://<server> or, as Gardener writes, ionos:///<datacenter>/<server>.
+    One of another scheme names no server of IONOS, whatever its last part is.
     Firmware without an id of its own reports a systemUUID of zeros or ones.
     """
-    provider = text_field(item, "spec", "providerID").strip().rstrip("/").rpartition("/")[2]
+    scheme, _, path = text_field(item, "spec", "providerID").strip().rpartition(":")
+    provider = path.rstrip("/").rpartition("/")[2] if scheme.lower() in ("", "ionos") else ""
     system = text_field(item, "status", "nodeInfo", "systemUUID")
     for candidate in (provider, text_field(labels, NODE_ID_LABEL), system):
         candidate = candidate.strip().lower()

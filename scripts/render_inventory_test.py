@@ -394,6 +394,8 @@ class MappingTest(Case):
             ("label", node("n", labels={label: right.upper()}), 1),
             ("label, foreign provider", node("n", "aws:///eu/i-1", labels={label: right}), 1),
             ("label, provider without server", node("n", "ionos://", labels={label: right}), 1),
+            ("system, foreign provider with the id of a machine", node("n", "openstack:///" + wrong, system=right), 1),
+            ("name, foreign provider with the id of a machine", node("x", "openstack:///eu/" + wrong), 1),
             ("system", node("n", system=right.upper()), 1),
             ("name", node("x"), 1),
             ("provider beats all", node("y", "ionos://" + right, labels={label: wrong}, system=wrong), 1),
