@@ -289,6 +289,14 @@ def items_of(document: Any, subject: str, remedy: str) -> list[dict[str, Any]]:
     return items
 
 
+def needed(document: Any, what: str, *path: str) -> Any:
+    """Return what the API says at a path, which may be null. An answer that does not say it is not whole."""
+    parent = field(document, *path[:-1])
+    if not isinstance(parent, dict) or path[-1] not in parent:
+        raise Failure(f"IONOS API, {what}: an item has no {'.'.join(path)}; the next read asks again")
+    return parent[path[-1]]
+
+
 # The remote cluster
 
 
@@ -602,9 +610,7 @@ def translate_nic(item: dict[str, Any], lan: int) -> Optional[Nic]:
     if properties.get("lan") is not None and str(properties["lan"]) != str(lan):
         return None
     server = re.search(r"/servers/([^/?#]+)", text_field(item, "href"))
-    found: set[str] = set()
-    for key in ("ips", "ipv6Ips"):
-        found |= addresses_of(properties.get(key), what)
+    found = addresses_of(needed(properties, what, "ips"), what) | addresses_of(properties.get("ipv6Ips"), what)
     return Nic(identifier(item, what), server.group(1).lower() if server else "", frozenset(found))
 
 
@@ -655,7 +661,7 @@ class Cloud:
         properties = field(self.api.get(what, f"lans/{self.lan}", depth=1), "properties")
         if not isinstance(properties, dict):
             raise Failure(f"IONOS API, {what}: the answer has no properties; the next read asks again")
-        return addresses_of([entry.get("ip") for entry in objects(properties.get("ipFailover"))], what)
+        return addresses_of([entry.get("ip") for entry in objects(needed(properties, what, "ipFailover"))], what)
 
     @functools.cached_property
     def servers(self) -> list[dict[str, Any]]:
@@ -667,7 +673,8 @@ class Cloud:
         """The servers of each name."""
         names: dict[str, list[str]] = {}
         for server in self.servers:
-            names.setdefault(text_field(server, "properties", "name").lower(), []).append(identifier(server, "servers"))
+            name = needed(server, "servers", "properties", "name")
+            names.setdefault(str(name or "").lower(), []).append(identifier(server, "servers"))
         return names
 
     def addresses(self, server: str) -> set[str]:
@@ -681,7 +688,8 @@ class Cloud:
         nics = {nic.id: nic for nic in self.ownerless}
         self.ownerless = []
         for server in self.servers:
-            for card in objects(field(server, "entities", "nics", "items")):
+            cards = field(server, "entities", "nics")
+            for card in items_of(cards, "IONOS API, NICs of a server", "the next read asks again"):
                 if nic := nics.get(text_field(card, "id").lower()):
                     self.owned.setdefault(identifier(server, "servers"), set()).update(nic.addresses)
 

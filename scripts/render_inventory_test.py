@@ -649,6 +649,20 @@ class MisbehaviourTest(Case):
                 self.world.broken = {NICS: body(json.dumps(document).encode())}
                 self.fails("NICs of LAN 2", "NIC")
 
+    def test_documents_that_lack_a_field(self) -> None:
+        """What is not said is not the same as null: a node could look as if it had no address."""
+        self.world.add(3, href="")
+        for path, document, says in (
+            (NICS, {"items": [{"id": "n", "properties": {"lan": LAN}}]}, "ips"),
+            (f"lans/{LAN}", {"properties": {"public": False}}, "ipFailover"),
+            ("servers", {"items": [{"id": uuid(2), "properties": {}}]}, "properties.name"),
+            ("servers", {"items": [{"id": uuid(3), "properties": {"name": "x"}, "entities": {"nics": None}}]}, "NICs of a server"),
+        ):
+            with self.subTest(says):
+                self.nodes(managed(1), managed(3) if says == "NICs of a server" else node("server-2"))
+                self.world.broken = {path: body(json.dumps(document).encode())}
+                self.fails(says)
+
     def test_nobody_listens(self) -> None:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
