@@ -289,6 +289,14 @@ def items_of(document: Any, subject: str, remedy: str) -> list[dict[str, Any]]:
     return items
 
 
+def needed(document: Any, what: str, *path: str) -> Any:
+    """Return what the API says at a path, which may be null. An answer that does not say it is not whole."""
+    parent = field(document, *path[:-1])
+    if not isinstance(parent, dict) or path[-1] not in parent:
+        raise Failure(f"IONOS API, {what}: an item has no {'.'.join(path)}; the next read asks again")
+    return parent[path[-1]]
+
+
 # The remote cluster
 
 
@@ -312,9 +320,11 @@ def server_id(item: dict[str, Any], labels: dict[str, Any]) -> str:
     """Return the server that a node names, from the most trusted place that names one.
 
     A providerID is ionos://<server> or, as Gardener writes, ionos:///<datacenter>/<server>.
+    One of another scheme names no server of IONOS, whatever its last part is.
     Firmware without an id of its own reports a systemUUID of zeros or ones.
     """
-    provider = text_field(item, "spec", "providerID").strip().rstrip("/").rpartition("/")[2]
+    scheme, _, path = text_field(item, "spec", "providerID").strip().rpartition(":")
+    provider = path.rstrip("/").rpartition("/")[2] if scheme.lower() in ("", "ionos") else ""
     system = text_field(item, "status", "nodeInfo", "systemUUID")
     for candidate in (provider, text_field(labels, NODE_ID_LABEL), system):
         candidate = candidate.strip().lower()
@@ -460,17 +470,28 @@ class Api:
         return parse(body, subject, "the next read asks again")
 
     def collection(self, what: str, path: str, depth: int) -> list[dict[str, Any]]:
-        """Return the items of all pages, each once, or fail."""
+        """Return all items of a list, each once, or fail.
+
+        When an item is deleted between two pages, the first one of the next page moves to the page that was read
+        already. So a list of several pages is read twice, and what either reading has is there.
+        """
+        found, pages = self.pages(what, path, depth)
+        if pages > 1:
+            found = {**found, **self.pages(what, path, depth)[0]}
+        return list(found.values())
+
+    def pages(self, what: str, path: str, depth: int) -> tuple[dict[str, dict[str, Any]], int]:
+        """Return the items of all pages by id, and how many pages there are."""
         found: dict[str, dict[str, Any]] = {}
         remedy = "the next read asks again"
         offset = 0
-        for _ in range(MAX_PAGES):
+        for number in range(1, MAX_PAGES + 1):
             page = self.get(what, path, depth=depth, limit=PAGE_SIZE, offset=offset)
             items = items_of(page, f"IONOS API, {what}", remedy)
             known = len(found)
             found.update((identifier(item, what), item) for item in items)
             if not has_next(page, len(items)):
-                return list(found.values())
+                return found, number
             if len(found) == known:
                 raise Failure(f"IONOS API, {what}: a further page holds nothing new; {remedy}")
             offset += len(items)
@@ -589,9 +610,7 @@ def translate_nic(item: dict[str, Any], lan: int) -> Optional[Nic]:
     if properties.get("lan") is not None and str(properties["lan"]) != str(lan):
         return None
     server = re.search(r"/servers/([^/?#]+)", text_field(item, "href"))
-    found: set[str] = set()
-    for key in ("ips", "ipv6Ips"):
-        found |= addresses_of(properties.get(key), what)
+    found = addresses_of(needed(properties, what, "ips"), what) | addresses_of(properties.get("ipv6Ips"), what)
     return Nic(identifier(item, what), server.group(1).lower() if server else "", frozenset(found))
 
 
@@ -642,7 +661,7 @@ class Cloud:
         properties = field(self.api.get(what, f"lans/{self.lan}", depth=1), "properties")
         if not isinstance(properties, dict):
             raise Failure(f"IONOS API, {what}: the answer has no properties; the next read asks again")
-        return addresses_of([entry.get("ip") for entry in objects(properties.get("ipFailover"))], what)
+        return addresses_of([entry.get("ip") for entry in objects(needed(properties, what, "ipFailover"))], what)
 
     @functools.cached_property
     def servers(self) -> list[dict[str, Any]]:
@@ -654,7 +673,8 @@ class Cloud:
         """The servers of each name."""
         names: dict[str, list[str]] = {}
         for server in self.servers:
-            names.setdefault(text_field(server, "properties", "name").lower(), []).append(identifier(server, "servers"))
+            name = needed(server, "servers", "properties", "name")
+            names.setdefault(str(name or "").lower(), []).append(identifier(server, "servers"))
         return names
 
     def addresses(self, server: str) -> set[str]:
@@ -668,7 +688,8 @@ class Cloud:
         nics = {nic.id: nic for nic in self.ownerless}
         self.ownerless = []
         for server in self.servers:
-            for card in objects(field(server, "entities", "nics", "items")):
+            cards = field(server, "entities", "nics")
+            for card in items_of(cards, "IONOS API, NICs of a server", "the next read asks again"):
                 if nic := nics.get(text_field(card, "id").lower()):
                     self.owned.setdefault(identifier(server, "servers"), set()).update(nic.addresses)
 

@@ -172,6 +172,12 @@ def slow(handler: Handler) -> None:
         time.sleep(0.05)
 
 
+def answer_page(handler: Handler, path: str) -> None:
+    """Answer well, with pages of two items."""
+    query = urllib.parse.parse_qs(urllib.parse.urlsplit(handler.path).query)
+    handler.answer(path, {"depth": 3, "limit": 2, "offset": int(query["offset"][0])})
+
+
 def serve_runs(requests: socket.socket) -> NoReturn:
     """Run the script for each request, each time in a fork: an interpreter takes a tenth of a second to start."""
     code = compile(SCRIPT.read_text(), str(SCRIPT), "exec")
@@ -388,6 +394,8 @@ class MappingTest(Case):
             ("label", node("n", labels={label: right.upper()}), 1),
             ("label, foreign provider", node("n", "aws:///eu/i-1", labels={label: right}), 1),
             ("label, provider without server", node("n", "ionos://", labels={label: right}), 1),
+            ("system, foreign provider with the id of a machine", node("n", "openstack:///" + wrong, system=right), 1),
+            ("name, foreign provider with the id of a machine", node("x", "openstack:///eu/" + wrong), 1),
             ("system", node("n", system=right.upper()), 1),
             ("name", node("x"), 1),
             ("provider beats all", node("y", "ionos://" + right, labels={label: wrong}, system=wrong), 1),
@@ -467,6 +475,45 @@ class PagingTest(Case):
                 handler.send(503, b"")
             else:
                 handler.answer(NICS, {"depth": 1, "limit": 2})
+
+        self.world.broken[NICS] = fail_later
+        self.fails("NICs of LAN 2", "503")
+
+    def goes_between(self, path: str) -> None:
+        """Let server 1 go when the second page of a list is asked for."""
+
+        def answer(handler: Handler) -> None:
+            if "offset=2" in handler.path:
+                self.world.broken = {}
+                self.world.names.pop(1)
+                self.world.nics = [nic for nic in self.world.nics if nic["server"] != 1]
+            answer_page(handler, path)
+
+        self.world.broken[path] = answer
+
+    def test_what_moves_to_a_page_that_was_read_is_not_lost(self) -> None:
+        self.world.page = 2
+        self.want.pop("w1")
+        self.nodes(*(managed(number) for number in range(2, 6)))
+        self.goes_between(NICS)
+        self.assertEqual(self.addresses(), self.want)
+
+    def test_a_name_that_moves_to_a_page_that_was_read_is_not_lost(self) -> None:
+        self.world.page = 2
+        self.nodes(*(node(f"server-{number}") for number in range(2, 6)))
+        self.goes_between("servers")
+        self.assertEqual(self.addresses(), {f"server-{number}": [f"10.0.0.{number}"] for number in range(2, 6)})
+
+    def test_a_second_reading_that_fails_is_a_failure(self) -> None:
+        self.world.page = 2
+        calls: list[str] = []
+
+        def fail_later(handler: Handler) -> None:
+            calls.append(handler.path)
+            if len(calls) == 4:
+                handler.send(503, b"")
+            else:
+                answer_page(handler, NICS)
 
         self.world.broken[NICS] = fail_later
         self.fails("NICs of LAN 2", "503")
@@ -601,6 +648,20 @@ class MisbehaviourTest(Case):
                 document = {"items": [{"id": "n", "properties": properties}]}
                 self.world.broken = {NICS: body(json.dumps(document).encode())}
                 self.fails("NICs of LAN 2", "NIC")
+
+    def test_documents_that_lack_a_field(self) -> None:
+        """What is not said is not the same as null: a node could look as if it had no address."""
+        self.world.add(3, href="")
+        for path, document, says in (
+            (NICS, {"items": [{"id": "n", "properties": {"lan": LAN}}]}, "ips"),
+            (f"lans/{LAN}", {"properties": {"public": False}}, "ipFailover"),
+            ("servers", {"items": [{"id": uuid(2), "properties": {}}]}, "properties.name"),
+            ("servers", {"items": [{"id": uuid(3), "properties": {"name": "x"}, "entities": {"nics": None}}]}, "NICs of a server"),
+        ):
+            with self.subTest(says):
+                self.nodes(managed(1), managed(3) if says == "NICs of a server" else node("server-2"))
+                self.world.broken = {path: body(json.dumps(document).encode())}
+                self.fails(says)
 
     def test_nobody_listens(self) -> None:
         with socket.socket() as free:

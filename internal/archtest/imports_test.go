@@ -48,7 +48,7 @@ var allowed = map[string]struct {
 	"internal/endpoints/source/ionos/ionostest": {nil, "it stands for a cloud that does not know us"},
 	"internal/endpoints/source/sourcetest":      {of("endpoints/inventory"), "the suite knows sources by their promise only"},
 
-	"internal/endpoints/store":           {of("endpoints/inventory", "endpoints/publish", "system"), "a store holds slices; what is in them was decided before"},
+	"internal/endpoints/store":           {of("endpoints/inventory", "endpoints/publish", "system", "transport"), "a store holds slices; what is in them was decided before"},
 	"internal/endpoints/store/cluster":   {append(of("endpoints/inventory", "endpoints/publish", "endpoints/assign", "kube", "transport"), "api/v1alpha1"), "a store holds slices; what is in them was decided before"},
 	"internal/endpoints/store/storetest": {of("endpoints/inventory", "endpoints/publish"), "the suite knows stores by their promise only"},
 

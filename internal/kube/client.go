@@ -97,10 +97,7 @@ func New(options Options) (*Client, error) {
 	if options.Way == nil {
 		return nil, errors.New("client of the API server: a way to the server is needed")
 	}
-	options.UserAgent = cmp.Or(options.UserAgent, "ionos-endpointslice-controller")
-	if options.Timeout <= 0 {
-		options.Timeout = 10 * time.Second
-	}
+	options.UserAgent, options.Timeout = cmp.Or(options.UserAgent, "ionos-endpointslice-controller"), cmp.Or(options.Timeout, 10*time.Second)
 	return &Client{
 		options: options, codec: runtime.NewParameterCodec(scheme()), connections: newConnections(),
 		link: &link{requests: lane{http: &http.Client{Transport: &http.Transport{}}}, watches: lane{http: &http.Client{Transport: &http.Transport{}}}},

@@ -53,8 +53,5 @@ var userInfo = regexp.MustCompile(`//[^\s"'<>]*@`)
 
 // HideUserInfo removes user names and passwords from the URLs in a text.
 func HideUserInfo(text string) string {
-	if !strings.Contains(text, "@") {
-		return text
-	}
 	return userInfo.ReplaceAllString(text, "//...@")
 }

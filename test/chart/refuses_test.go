@@ -87,7 +87,7 @@ func TestContract163HelmRefusesWhatTheProgramRefuses(t *testing.T) {
 		}
 	}
 	program := built.Program(t)
-	bare, secret := withoutRules(t), filepath.Join(t.TempDir(), "secret")
+	bare, secret := withoutRules(t, chartDir, "controller"), filepath.Join(t.TempDir(), "secret")
 	if err := os.WriteFile(secret, []byte(stage.Token), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -127,16 +127,16 @@ func TestContract163HelmRefusesWhatTheProgramRefuses(t *testing.T) {
 	}
 }
 
-// withoutRules is the chart without its own rules.
-func withoutRules(t *testing.T) string {
+// withoutRules is a chart without its own rules, which are in templates of that prefix.
+func withoutRules(t *testing.T, chart, prefix string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "chart")
-	if err := os.CopyFS(dir, os.DirFS(chartDir)); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(chart)); err != nil {
 		t.Fatal(err)
 	}
-	const rules = `{{- define "controller.validate" -}}`
+	rules := `{{- define "` + prefix + `.validate" -}}`
 	file := filepath.Join(dir, "templates", "_validate.tpl")
-	text := strings.Replace(read(t, file), rules, `{{- define "controller.validate" }}{{ end }}{{- define "controller.unused" -}}`, 1)
+	text := strings.Replace(read(t, file), rules, `{{- define "`+prefix+`.validate" }}{{ end }}{{- define "`+prefix+`.unused" -}}`, 1)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -41,6 +41,13 @@ func TestMistakesInTheValuesOfViewsAreReportedByName(t *testing.T) {
 		"a client with no name":       {but("--set", "clients[0].name=haproxy"), []string{"clients", "name"}},
 		"a client that sees nothing":  {clients(`[{"name":"edge/haproxy","namespaces":[],"tokenSecret":{"name":"x"}}]`), []string{"clients", "namespaces"}},
 		"a client without credential": {clients(`[{"name":"edge/haproxy","namespaces":["shop"]}]`), []string{"clients: edge/haproxy has no tokenSecret", "tls.clientCA"}},
+		"the operator among the clients": {
+			slices.Concat(fleetOn(), []string{"--namespace", "infra", "--set-json", `clients=[{"name":"infra/edge-endpoint-views-fleet","namespaces":["*"],"tokenSecret":{"name":"x"}}]`}), []string{"clients: infra/edge-endpoint-views-fleet is listed twice"},
+		},
+		"one token for two": {
+			clients(`[{"name":"a/b","namespaces":["*"],"tokenSecret":{"name":"x"}},{"name":"a/c","namespaces":["*"],"tokenSecret":{"name":"x","key":"token"}}]`), []string{"clients: two have the token of the Secret x, key token", "give each its own"},
+		},
+		"a client with no name of DNS": {clients(`[{"name":"a/b..c","namespaces":["*"],"tokenSecret":{"name":"x"}}]`), []string{"clients", "name"}},
 		"a client twice": {
 			clients(`[{"name":"a/b","namespaces":["*"],"tokenSecret":{"name":"x"}},{"name":"a/b","namespaces":["*"],"tokenSecret":{"name":"y"}}]`),
 			[]string{"clients: a/b is listed twice"},

@@ -16,13 +16,21 @@
 {{- end }}
 {{- $shown := include "views.namespaces" . | fromJsonArray }}
 {{- $names := dict }}
-{{- range .Values.clients }}
+{{- $tokens := dict }}
+{{- range include "views.clients" . | fromJsonArray }}
 {{- if hasKey $names .name }}
 {{- $m = append $m (printf "clients: %s is listed twice; write its namespaces into one entry" .name) }}
 {{- end }}
 {{- $_ := set $names .name true }}
 {{- if not (or .tokenSecret (include "views.usesClientCA" $)) }}
 {{- $m = append $m (printf "clients: %s has no tokenSecret, and there is no tls.clientCA for a certificate; set one of them" .name) }}
+{{- end }}
+{{- with .tokenSecret }}
+{{- $token := printf "%s, key %s" .name (.key | default "token") }}
+{{- if hasKey $tokens $token }}
+{{- $m = append $m (printf "clients: two have the token of the Secret %s; give each its own" $token) }}
+{{- end }}
+{{- $_ := set $tokens $token true }}
 {{- end }}
 {{- $client := .name }}
 {{- range .namespaces }}
@@ -31,7 +39,7 @@
 {{- end }}
 {{- end }}
 {{- end }}
-{{- range $of := list "views.validateXDS" "views.validateFleet" "views.validateCertificates" }}
+{{- range $of := list "views.validateForms" "views.validateXDS" "views.validateFleet" "views.validateCertificates" }}
 {{- $m = concat $m (include $of $ | fromJsonArray) }}
 {{- end }}
 {{- range $key := list "viewsAddress" "metricsAddress" "xdsAddress" }}
@@ -92,6 +100,10 @@
 {{- $m = append $m (printf "xds.fleets: %s has two listeners of port %d; give each a port of its own" $fleet (int .port)) }}
 {{- end }}
 {{- $_ := set $ports (toString .port) true }}
+{{- $port := int .port }}
+{{- range include "views.wrongListener" . | fromJsonArray }}
+{{- $m = append $m (printf "xds.fleets: the listener of %s with port %d %s" $fleet $port .) }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- toJson $m }}

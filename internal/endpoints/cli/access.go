@@ -24,6 +24,8 @@ func localWay(store settings.Store, m *metrics.Metrics, client metrics.Client) k
 // each use.
 type access struct {
 	kubeconfig, context string
+	// awaited is where a kubeconfig may come later; empty where none can.
+	awaited string
 	// noPrograms refuses a kubeconfig that runs a program.
 	noPrograms       bool
 	username, apiURL string

@@ -10,8 +10,6 @@ import (
 )
 
 const (
-	// expiryNotice is how long before its end an IONOS token is warned of.
-	expiryNotice = 14 * 24 * time.Hour
 	// expiryRepeat is the time between two such warnings, expiryLook between two
 	// looks: the token of this moment is known only when it was used.
 	expiryRepeat = 24 * time.Hour
@@ -20,11 +18,13 @@ const (
 
 // warnOfToken warns that an IONOS token is about to expire.
 func warnOfToken(ctx context.Context, log *slog.Logger, expiry func() (at time.Time, known bool)) {
-	soon := func() (time.Time, bool) {
-		at, known := expiry()
-		return at, known && time.Until(at) < expiryNotice
+	ends := func() (e kube.Expiry) {
+		if at, known := expiry(); known {
+			e.Ends = at
+		}
+		return e
 	}
-	warnOfExpiry(ctx, soon, func(at string) {
+	warnOfExpiry(ctx, ends, func(at string) {
 		log.Warn("the IONOS token expires soon; write a new one to its file, it is used without a restart; if IONOS_TOKEN holds the token, set IONOS_TOKEN and restart", "expires", at)
 	})
 }
@@ -32,11 +32,7 @@ func warnOfToken(ctx context.Context, log *slog.Logger, expiry func() (at time.T
 // warnOfCredential warns that the credential of a cluster should have been
 // renewed.
 func warnOfCredential(ctx context.Context, log *slog.Logger, setting string, expiry func() kube.Expiry) {
-	soon := func() (time.Time, bool) {
-		e := expiry()
-		return e.Ends, e.Soon(time.Now())
-	}
-	warnOfExpiry(ctx, soon, func(at string) {
+	warnOfExpiry(ctx, expiry, func(at string) {
 		log.Warn("a token or client certificate expires soon; write a new one to its file, it is used without a restart", "setting", setting, "expires", at)
 	})
 }
@@ -65,15 +61,15 @@ func (b *parts) warningOf(pool *v1alpha1.EndpointPool, made origin) func(context
 
 // warnOfExpiry warns until ctx ends, once a day at the most, of what expires soon:
 // tokens that live an hour by design are not worth a line each.
-func warnOfExpiry(ctx context.Context, expiry func() (at time.Time, soon bool), warn func(at string)) {
+func warnOfExpiry(ctx context.Context, expiry func() kube.Expiry, warn func(at string)) {
 	look := time.NewTicker(expiryLook)
 	defer look.Stop()
 	var said time.Time
 	for {
-		at, soon := expiry()
-		if due := said.IsZero() || time.Since(said) >= expiryRepeat; soon && due {
+		e := expiry()
+		if due := said.IsZero() || time.Since(said) >= expiryRepeat; due && e.Soon(time.Now()) {
 			said = time.Now()
-			warn(at.UTC().Format(time.RFC3339))
+			warn(e.Ends.UTC().Format(time.RFC3339))
 		}
 		select {
 		case <-ctx.Done():

@@ -34,6 +34,7 @@ func (p Program) reach(ctx context.Context, c settings.Config) (reach, error) {
 // source is the source of a pool.
 func (r reach) source(pool *v1alpha1.EndpointPool) (preflight.Origin, error) {
 	from := r.access(pool)
+	from.awaited = "" // later is too late
 	out := preflight.Origin{Rules: rules(pool, from), Secrets: from.secrets()}
 	made, err := r.newSource(pool, from)
 	if err != nil {

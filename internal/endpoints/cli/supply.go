@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,13 +58,9 @@ func (b *parts) origin(pool *v1alpha1.EndpointPool) (controller.Origin, error) {
 // follow lets Services follow those of the remote cluster, where its nodes come from a kubeconfig.
 // One that is not there yet is an error until it comes.
 func (b *parts) follow(of *v1alpha1.EndpointPool, from access, out *controller.Origin) error {
-	switch dir := b.config.Documents.CredentialsDir; {
-	case of.Spec.Source.Kubernetes == nil && of.Spec.Source.IONOS == nil:
+	from.kubeconfig = cmp.Or(from.kubeconfig, from.awaited)
+	if from.kubeconfig == "" || of.Spec.Source.Kubernetes == nil && of.Spec.Source.IONOS == nil {
 		return nil
-	case from.kubeconfig == "" && dir == "":
-		return nil
-	case from.kubeconfig == "":
-		from.kubeconfig = filepath.Join(dir, of.Spec.Credentials, "kubeconfig")
 	}
 	remote, err := placement.New(placement.Options{Way: remoteWay(from, b.metrics)})
 	if err != nil {
@@ -165,11 +162,12 @@ func accessIn(c settings.Config, pool *v1alpha1.EndpointPool) access {
 	if pool.Spec.Credentials == "" || c.Documents.CredentialsDir == "" {
 		return a
 	}
-	a.caFile = filepath.Join(c.Documents.CredentialsDir, pool.Spec.Credentials, "ca.crt") // it may come later
+	folder := filepath.Join(c.Documents.CredentialsDir, pool.Spec.Credentials)
+	a.caFile, a.awaited = filepath.Join(folder, "ca.crt"), filepath.Join(folder, "kubeconfig") // they may come later
 	// Where the source lacks its files, the folder is not there yet, so nothing is known of ca.crt.
 	a.mayLackCA = func() bool { return lackingCredentials(c, pool, accessIn(c, pool)) == nil }
 	for _, name := range []string{"kubeconfig", "token", "username", "password"} {
-		path := filepath.Join(c.Documents.CredentialsDir, pool.Spec.Credentials, name)
+		path := filepath.Join(folder, name)
 		text, err := system.ReadFile(path, longestCredential)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -180,8 +178,7 @@ func accessIn(c settings.Config, pool *v1alpha1.EndpointPool) access {
 		case "token":
 			a.token, a.named = settings.SecretFile(path), append(a.named, "IONOS_TOKEN_FILE="+path)
 		case "username":
-			a.username = strings.TrimSpace(string(text))
-			a.named = append(a.named, "IONOS_USERNAME="+a.username)
+			a.username, a.named = strings.TrimSpace(string(text)), append(a.named, "IONOS_USERNAME="+strings.TrimSpace(string(text)))
 		case "password":
 			a.password, a.named = settings.SecretFile(path), append(a.named, "IONOS_PASSWORD_FILE="+path)
 		}
@@ -238,20 +235,21 @@ func (b *parts) newSource(document *v1alpha1.EndpointPool, a access) (origin, er
 	if err := lackingCredentials(b.config, document, a); err != nil {
 		return origin{}, err
 	}
-	var kind settings.SourceKind
-	var s pool.Source
-	var err error
 	m := b.metrics
+	counted := func(kind settings.SourceKind, s pool.Source) (origin, error) {
+		return origin{Source: m.Source(string(kind), s)}, nil
+	}
 	switch from := document.Spec.Source; {
 	case from.Static != nil:
-		kind = settings.SourceStatic
-		s, err = newStatic(from.Static.Nodes)
+		s, err := newStatic(from.Static.Nodes)
+		if err != nil {
+			return origin{}, err
+		}
+		return counted(settings.SourceStatic, s)
 	case from.File != nil:
-		kind = settings.SourceFile
-		s = source.File{FS: afero.NewOsFs(), Path: from.File.Path}
+		return counted(settings.SourceFile, source.File{FS: afero.NewOsFs(), Path: from.File.Path})
 	case from.Command != nil:
-		kind = settings.SourceCommand
-		s = &source.Command{Path: from.Command.Path, Args: from.Command.Args, Environ: a.environ}
+		return counted(settings.SourceCommand, &source.Command{Path: from.Command.Path, Args: from.Command.Args, Environ: a.environ})
 	case from.Kubernetes != nil:
 		nodes, err := newKubernetes(from.Kubernetes.NodeSelector, a, m)
 		if err != nil {
@@ -260,13 +258,8 @@ func (b *parts) newSource(document *v1alpha1.EndpointPool, a access) (origin, er
 		return origin{Source: m.Source(string(settings.SourceKubernetes), nodes), changed: nodes.Changed(), run: nodes.Run, remote: nodes}, nil
 	case from.IONOS != nil:
 		return newIONOS(document, a, m)
-	default:
-		err = fmt.Errorf("not read: the document of pool %s has a mistake, and no earlier version is known; correct the document", document.Name)
 	}
-	if err != nil {
-		return origin{}, err
-	}
-	return origin{Source: m.Source(string(kind), s)}, nil
+	return origin{}, fmt.Errorf("not read: the document of pool %s has a mistake, and no earlier version is known; correct the document", document.Name)
 }
 
 // newStatic makes the source of a fixed list of nodes.
@@ -287,7 +280,7 @@ func newStatic(nodes []v1alpha1.StaticNode) (source.Static, error) {
 }
 
 // newIONOS makes the source of addresses; the nodes are those of the remote
-// cluster where there is a way to it.
+// cluster where there is a way to it, or as soon as there is one.
 func newIONOS(pool *v1alpha1.EndpointPool, a access, m *metrics.Metrics) (origin, error) {
 	from := pool.Spec.Source.IONOS
 	if mistakes := settings.JudgeSelector(from.NodeSelector, a.kubeconfig); len(mistakes) > 0 {
@@ -298,6 +291,16 @@ func newIONOS(pool *v1alpha1.EndpointPool, a access, m *metrics.Metrics) (origin
 		Selector: from.NodeSelector, Subnets: rules(pool, a).Subnets, Wrap: m.Transport(metrics.ClientSource),
 	}
 	var nodes *kubernetes.Source
+	if a.kubeconfig == "" && a.awaited != "" {
+		now := a.now
+		a.kubeconfig, options.Ready = a.awaited, func() (bool, error) {
+			file := now().kubeconfig
+			if mistakes := settings.JudgeSelector(from.NodeSelector, file); len(mistakes) > 0 {
+				return false, mistakes // the nodes of the cluster have other labels
+			}
+			return file != "", nil
+		}
+	}
 	if a.kubeconfig != "" {
 		var err error
 		if nodes, err = newKubernetes(from.NodeSelector, a, m); err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
 // knownDocuments are the documents, with what only the slices tell: a kind that is missing was there
@@ -99,10 +100,13 @@ func (s *Server) findLeft(ctx context.Context) {
 	defer end()
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		found, err := s.opts.Hub.Find(ctx)
-		switch {
-		case apierrors.IsForbidden(err):
+		if apierrors.IsForbidden(err) {
 			s.teller.log.Info("slices in namespaces that no document names cannot be looked for; if there are any, they stay as they are and are not checked", "error", err)
-		case err != nil:
+			err = nil
+		} else if ctx.Err() == nil {
+			s.teller.trouble(subject{kind: "search"}, naming.Names{}, err, "slices in namespaces that no document names cannot be looked for, trying again; where the API server lacks a kind of documents, nothing begins before", "slices in namespaces that no document names were looked for")
+		}
+		if err != nil {
 			return
 		}
 		for _, namespace := range found {

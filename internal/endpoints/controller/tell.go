@@ -310,7 +310,7 @@ func (t *teller) forget() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for of := range t.said {
-		if of.kind != "labels" && !t.holds[of] {
+		if of.kind != "labels" && of.kind != "search" && !t.holds[of] {
 			delete(t.said, of)
 			t.log.Info("a reported problem is over", "what", of.kind, "namespace", of.namespace, "service", of.name, "pool", of.pool)
 		}

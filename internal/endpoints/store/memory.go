@@ -16,6 +16,7 @@ import (
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
 // MemoryOptions says what the store is for.
@@ -86,7 +87,7 @@ func (s *Memory) Put(object *discoveryv1.EndpointSlice) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.keep(object.DeepCopy())
-	s.notify()
+	transport.Signal(s.changed)
 }
 
 // Remove deletes a slice as another client of an API server would.
@@ -94,7 +95,7 @@ func (s *Memory) Remove(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.objects, name)
-	s.notify()
+	transport.Signal(s.changed)
 }
 
 // SetService changes what Load says of the Service.
@@ -102,7 +103,7 @@ func (s *Memory) SetService(service publish.Service) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.options.Service = service
-	s.notify()
+	transport.Signal(s.changed)
 }
 
 // Slices returns copies of all objects, sorted by name.
@@ -121,15 +122,6 @@ func (s *Memory) keep(object *discoveryv1.EndpointSlice) {
 	s.version++
 	object.ResourceVersion = strconv.Itoa(s.version)
 	s.objects[object.Name] = object
-}
-
-// notify leaves one value in the channel, however much happens before it is
-// taken.
-func (s *Memory) notify() {
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
 }
 
 // sorted returns the objects by name.

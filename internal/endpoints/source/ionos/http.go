@@ -117,30 +117,30 @@ func baseURL(address string) string {
 // cards lists the network cards of the LAN.
 func (c *client) cards(ctx context.Context) (directory, error) {
 	about := c.lanSubject("list the network cards of")
-	nics, err := c.list(about, pageSize, func(offset, limit int32) (*ionoscloud.APIResponse, error) {
+	return c.directory(about, directoryOfLAN, func(offset, limit int32) (*ionoscloud.APIResponse, error) {
 		_, answer, err := c.sdk.LANsApi.DatacentersLansNicsGet(ctx, c.datacenter, strconv.Itoa(c.lan)).
 			Depth(1).Pretty(false).Offset(offset).Limit(limit).Execute()
 		return answer, err
 	})
-	if err != nil {
-		return directory{}, err
-	}
-	found, err := directoryOfLAN(nics, c.lan)
-	return found, about.wrap(err)
 }
 
 // servers lists all servers with their names and network cards.
 func (c *client) servers(ctx context.Context) (directory, error) {
 	about := subject{"list the servers of data centre " + c.datacenter, "correct IONOS_DATACENTER_ID=" + c.datacenter + ", which the API does not know"}
-	servers, err := c.list(about, pageSize, func(offset, limit int32) (*ionoscloud.APIResponse, error) {
+	return c.directory(about, directoryOfServers, func(offset, limit int32) (*ionoscloud.APIResponse, error) {
 		_, answer, err := c.sdk.ServersApi.DatacentersServersGet(ctx, c.datacenter).
 			Depth(3).Pretty(false).Offset(offset).Limit(limit).Execute()
 		return answer, err
 	})
+}
+
+// directory reads a list and translates it.
+func (c *client) directory(about subject, translate func([]document, int) (directory, error), ask call) (directory, error) {
+	all, err := c.list(about, pageSize, ask)
 	if err != nil {
 		return directory{}, err
 	}
-	found, err := directoryOfServers(servers, c.lan)
+	found, err := translate(all, c.lan)
 	return found, about.wrap(err)
 }
 

@@ -1,6 +1,7 @@
 package ionos
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,6 +53,9 @@ type Options struct {
 	// Nodes are the nodes; without it they are those of ClusterID, a managed
 	// cluster, that Selector selects by what is known of their node pools.
 	Nodes NodeReader
+	// Ready, if set, reports whether Nodes can be read: until it did so once, the nodes are
+	// those of ClusterID. An error fails the read.
+	Ready func() (bool, error)
 	// NodesChanged receives a value when what Nodes answers differs, and RunNodes is
 	// what has to run for it; nil where there is no such thing.
 	NodesChanged <-chan struct{}
@@ -80,7 +84,8 @@ type Source struct {
 
 	// turn is held by the one read that asks. What follows belongs to it, and so does
 	// what the client remembers.
-	turn chan struct{}
+	turn  chan struct{}
+	nodes NodeReader
 	// found is what the last look found, and failover the addresses that move.
 	found    directory
 	failover map[netip.Addr]bool
@@ -105,8 +110,8 @@ func New(options Options) (*Source, error) {
 	case options.Nodes == nil && options.ClusterID == "":
 		return nil, errors.New("source ionos: there is no cluster; set SECURED_KUBECONFIG, or IONOS_CLUSTER_ID for a managed one")
 	}
-	s := &Source{options: options, client: newClient(options), changed: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
-	if options.Nodes != nil {
+	s := &Source{options: options, nodes: options.Nodes, client: newClient(options), changed: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
+	if options.Nodes != nil && options.Ready == nil {
 		return s, nil
 	}
 	all := managedCluster{client: s.client}
@@ -117,7 +122,7 @@ func New(options Options) (*Source, error) {
 		}
 		all.selector = selector
 	}
-	s.options.Nodes = all
+	s.nodes = all
 	return s, nil
 }
 
@@ -140,7 +145,15 @@ func (s *Source) read(ctx context.Context) ([]inventory.Node, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	nodes, err := s.options.Nodes.Read(ctx)
+	if s.options.Ready != nil {
+		switch ready, err := s.options.Ready(); {
+		case err != nil:
+			return nil, err
+		case ready:
+			s.nodes, s.options.Ready = s.options.Nodes, nil
+		}
+	}
+	nodes, err := s.nodes.Read(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -150,19 +163,17 @@ func (s *Source) read(ctx context.Context) ([]inventory.Node, error) {
 	}
 	resolved := resolve(nodes, s.found, s.failover, s.client.place)
 	if pending > 0 {
-		s.signalAfter(pending)
-		s.explainPending(nodes, resolved)
-	}
-	return resolved, nil
-}
-
-// explainPending says of nodes that were not looked for that nothing is known.
-func (s *Source) explainPending(nodes, resolved []inventory.Node) {
-	for i, node := range nodes {
-		if s.isNew(node) && len(resolved[i].Addresses) == 0 {
-			resolved[i].Detail = join(node.Detail, "its network card was not looked for yet, to spare the API's rate limit")
+		if s.wake != nil {
+			s.wake.Stop()
+		}
+		s.wake = time.AfterFunc(pending, s.signal)
+		for i, node := range nodes {
+			if s.isNew(node) && len(resolved[i].Addresses) == 0 {
+				resolved[i].Detail = join(node.Detail, "its network card was not looked for yet, to spare the API's rate limit")
+			}
 		}
 	}
+	return resolved, nil
 }
 
 // Changed receives a value when the next read will differ: when the nodes do, or
@@ -193,14 +204,6 @@ func (s *Source) Run(ctx context.Context) error {
 
 func (s *Source) signal() { transport.Signal(s.changed) }
 
-// signalAfter replaces the signal that was to come, if any.
-func (s *Source) signalAfter(wait time.Duration) {
-	if s.wake != nil {
-		s.wake.Stop()
-	}
-	s.wake = time.AfterFunc(wait, s.signal)
-}
-
 // RateLimit returns what the service said of its limits last, if it ever did.
 func (s *Source) RateLimit() (RateLimit, bool) {
 	if limits := s.client.limits.Load(); limits != nil {
@@ -214,10 +217,7 @@ func (s *Source) TokenExpiry() (time.Time, bool) { return s.client.credentials.e
 
 // Warnings returns what is odd about the LAN, as far as it was read.
 func (s *Source) Warnings() []string {
-	if warnings := s.warnings.Load(); warnings != nil {
-		return slices.Clone(*warnings)
-	}
-	return nil
+	return slices.Clone(*cmp.Or(s.warnings.Load(), new([]string)))
 }
 
 // look makes the directory recent enough for these nodes:

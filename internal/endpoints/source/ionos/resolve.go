@@ -409,19 +409,10 @@ func (d *directory) add(nic document, lan int, listed bool, c card) error {
 	return err
 }
 
-// attached are the servers that have a network card on the LAN.
-func (d directory) attached() map[string]bool {
-	servers := make(map[string]bool, len(d.cards))
-	for _, c := range d.cards {
-		servers[c.server] = c.server != ""
-	}
-	return servers
-}
-
 // answers reports whether the server of every node was found.
 func (d directory) answers(nodes []inventory.Node) bool {
-	attached := d.attached()
-	return !slices.ContainsFunc(nodes, func(n inventory.Node) bool { return isWanted(n) && !attached[serverID(n)] })
+	r := resolverOf(nodes, d, nil, place{})
+	return !slices.ContainsFunc(nodes, func(n inventory.Node) bool { return isWanted(n) && !r.finds(n) })
 }
 
 // lost reports whether the server of a node is not found now, and was before or was not

@@ -164,7 +164,7 @@ func (c *nodeCache) signal() {
 
 // set takes over a node. Most updates are heartbeats, which change nothing here.
 func (c *nodeCache) set(is inventory.Node) {
-	if was, known := c.nodes[is.Name]; !known || !equal(was, is) {
+	if was, known := c.nodes[is.Name]; !known || !reflect.DeepEqual(was, is) {
 		c.nodes[is.Name] = is
 		c.notify()
 	}
@@ -184,7 +184,7 @@ func (c *nodeCache) setAll(list []inventory.Node, _ string) error {
 	for _, node := range list {
 		nodes[node.Name] = node
 	}
-	if !c.trusted() || !maps.EqualFunc(c.nodes, nodes, equal) {
+	if !c.trusted() || !reflect.DeepEqual(c.nodes, nodes) {
 		c.notify()
 	}
 	c.nodes, c.synced, c.known = nodes, true, time.Now()
@@ -194,6 +194,3 @@ func (c *nodeCache) setAll(list []inventory.Node, _ string) error {
 	c.signal()
 	return nil
 }
-
-// equal reports whether both nodes are equal.
-func equal(a, b inventory.Node) bool { return reflect.DeepEqual(a, b) }

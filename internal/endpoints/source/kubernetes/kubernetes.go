@@ -1,6 +1,7 @@
 package kubernetes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,12 +56,7 @@ func New(options Options) (*Source, error) {
 		}
 		selector = parsed
 	}
-	if options.Grace <= 0 {
-		options.Grace = 5 * time.Second
-	}
-	if options.Recheck <= 0 {
-		options.Recheck = 5 * time.Second
-	}
+	options.Grace, options.Recheck = cmp.Or(options.Grace, 5*time.Second), cmp.Or(options.Recheck, 5*time.Second)
 	client, err := kube.New(kube.Options{Way: options.Way, Timeout: answerTimeout})
 	if err != nil {
 		return nil, fmt.Errorf("kubernetes source: %w", err)

@@ -1,6 +1,10 @@
 package cluster
 
-import discoveryv1 "k8s.io/api/discovery/v1"
+import (
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+)
 
 // Told is what a watch does with a slice that it tells of.
 func Told(h *Hub, object *discoveryv1.EndpointSlice) {
@@ -47,7 +51,10 @@ var Follows = follows
 
 // Listing is what each Service of one list goes through as it comes, and what takes the complete list.
 func Listing(h *Hub) (reduce func(any) any, complete func([]any)) {
-	feed := h.all()[0].services.Store
+	return listing(h.all()[0].services.Store)
+}
+
+func listing(feed kube.Store) (reduce func(any) any, complete func([]any)) {
 	transform := feed.Transformer()
 	reduce = func(object any) any {
 		kept, err := transform(object)
@@ -58,3 +65,11 @@ func Listing(h *Hub) (reduce func(any) any, complete func([]any)) {
 	}
 	return reduce, func(all []any) { _ = feed.Replace(all, "1") }
 }
+
+// ListingSlices is Listing of slices.
+func ListingSlices(h *Hub) (reduce func(any) any, complete func([]any)) {
+	return listing(h.all()[0].slices.Store)
+}
+
+// Dirty is how many slices of a store have to be read.
+func Dirty(h *Hub, s *Store) int { return len(h.all()[0].dirty(s)) }

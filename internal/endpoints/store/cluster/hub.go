@@ -64,9 +64,7 @@ func New(options Options) (*Hub, error) {
 		only := *options.Only
 		options.Only, options.ManagedBy = &only, only.ManagedBy
 	}
-	if options.Recheck <= 0 {
-		options.Recheck = 30 * time.Second
-	}
+	options.Recheck = cmp.Or(options.Recheck, 30*time.Second)
 	client, err := kube.Open(kube.Options{Way: options.Way, Annotations: mostOfAnnotation()})
 	if err != nil {
 		return nil, fmt.Errorf("kube store: %w", err)

@@ -39,3 +39,35 @@ func TestContract170OfServicesInAListThatIsNotCompleteABoundedPartIsHeld(t *test
 	}
 	runtime.KeepAlive(held)
 }
+
+// TestContract170OfSlicesInAListThatIsNotCompleteABoundedPartIsHeld: 300 of 1,000 endpoints that no
+// target owns, and one that got an owner while they came.
+func TestContract170OfSlicesInAListThatIsNotCompleteABoundedPartIsHeld(t *testing.T) {
+	w := newWorld()
+	hub := w.hub(t, []string{"evil"})
+	reduce, complete := cluster.ListingSlices(hub)
+	before := memory.Live()
+	var held []any
+	for i := range 300 {
+		object := sliceOf("evil", fmt.Sprintf("x%03d", i), "x", manager, 1000)
+		for j := range object.Endpoints {
+			object.Endpoints[j].Zone = new(fmt.Sprintf("%-200d", i))
+		}
+		object.ResourceVersion = "1"
+		held = append(held, reduce(object))
+	}
+	if more := memory.Live() - before; more > 12<<20 {
+		t.Errorf("%d KiB of a list are in use, want 12 MiB at the most", more>>10)
+	} else {
+		t.Logf("%d KiB of a list are in use", more>>10)
+	}
+	store := viewOf(t, hub, "evil", "x", "x299")
+	complete(held)
+	if got := len(hub.Local().Published); got != 300 {
+		t.Errorf("got %d slices that are published, want 300", got)
+	}
+	if marks := cluster.Dirty(hub, store); marks != 1 {
+		t.Errorf("got %d slices of the target that are read again, want 1", marks)
+	}
+	runtime.KeepAlive(held)
+}
