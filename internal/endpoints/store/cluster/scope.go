@@ -137,7 +137,7 @@ func (s *scope) known(store *Store) (service publish.Service, contents []*conten
 		}
 	}
 	for _, one := range s.space.labelled[store.target.Service] {
-		if one.owner != store && one.beside(store).count > 0 {
+		if len(contents) < len(store.own)+mostBeside && one.owner != store && one.beside(store).count > 0 {
 			contents = append(contents, one.content)
 		}
 	}
