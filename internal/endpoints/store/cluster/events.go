@@ -14,7 +14,7 @@ import (
 // slicesFeed takes what the watch of slices tells.
 func (s *scope) slicesFeed() *kube.Feed[*discoveryv1.EndpointSlice, *content] {
 	return &kube.Feed[*discoveryv1.EndpointSlice, *content]{
-		Lock: &s.mu, SetAll: s.replaceSlices,
+		Lock: &s.mu, SetAll: s.replaceSlices, Listing: s.listingSlices,
 		Read: func(o *discoveryv1.EndpointSlice) (*content, error) { return pack(o, s.hub.options.ManagedBy) },
 		Set: func(c *content) {
 			s.watchedSlice(c.Slice, func(one *cachedSlice) { one.set(c, c.version) })
@@ -46,7 +46,11 @@ func (s *scope) replaceSlices(all []*content, revision string) error {
 		}
 	}
 	for _, c := range all {
-		s.watchedSlice(c.Slice, func(one *cachedSlice) { one.set(c, revision) })
+		s.watchedSlice(c.Slice, func(one *cachedSlice) {
+			if one.set(c, revision); one.owner != nil && c.counted { // its target came while the list was read
+				s.mark(one)
+			}
+		})
 	}
 	kube.Signal(s.hub.changed)
 	return nil

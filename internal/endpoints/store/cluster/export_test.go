@@ -1,6 +1,10 @@
 package cluster
 
-import discoveryv1 "k8s.io/api/discovery/v1"
+import (
+	discoveryv1 "k8s.io/api/discovery/v1"
+
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/kube"
+)
 
 // Told is what a watch does with a slice that it tells of.
 func Told(h *Hub, object *discoveryv1.EndpointSlice) {
@@ -47,7 +51,15 @@ var Follows = follows
 
 // Listing is what each Service of one list goes through as it comes, and what takes the complete list.
 func Listing(h *Hub) (reduce func(any) any, complete func([]any)) {
-	feed := h.all()[0].services.Store
+	return listingOf(h.all()[0].services.Store)
+}
+
+// ListingSlices is the same of slices.
+func ListingSlices(h *Hub) (reduce func(any) any, complete func([]any)) {
+	return listingOf(h.all()[0].slices.Store)
+}
+
+func listingOf(feed kube.Store) (reduce func(any) any, complete func([]any)) {
 	transform := feed.Transformer()
 	reduce = func(object any) any {
 		kept, err := transform(object)
@@ -56,5 +68,5 @@ func Listing(h *Hub) (reduce func(any) any, complete func([]any)) {
 		}
 		return kept
 	}
-	return reduce, func(all []any) { _ = feed.Replace(all, "1") }
+	return reduce, func(all []any) { _ = feed.Replace(all, "1000000") }
 }
