@@ -137,8 +137,8 @@ type update struct {
 	says    summary
 }
 
-// due returns what differs and may be written now, in the order of what is wanted, and no
-// more than a batch. It reports whether something waits that may differ.
+// due returns what differs and may be written now, no more than a batch. It reports whether
+// something waits that may differ.
 func (s *statuses) due(all iter.Seq[Status], now time.Time, refused bool) (due []update, waits bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -162,12 +162,19 @@ func (s *statuses) due(all iter.Seq[Status], now time.Time, refused bool) (due [
 		}
 		if u, differs := s.watcher.differs(&want, now); !differs {
 			delete(s.refusals, want.Key)
-		} else if due = append(due, u); len(due) == batch {
-			return due, true
+		} else if due = append(due, u); len(due) == 2*batch {
+			due = s.first(due)
 		}
 	}
 	s.forget(known, now)
-	return due, waits
+	return s.first(due), waits
+}
+
+// first returns a batch of those that were written longest ago: objects that change all the time
+// hold up no other. It expects the lock.
+func (s *statuses) first(due []update) []update {
+	slices.SortStableFunc(due, func(a, b update) int { return s.wrote[a.key].Compare(s.wrote[b.key]) })
+	return due[:min(len(due), batch)]
 }
 
 // write writes some of them, and reports whether any was accepted.
