@@ -256,7 +256,7 @@ func (t *teller) tell(plan assign.Plan, sights []assign.Sight) {
 		}
 	}
 	for _, l := range plan.Lost {
-		t.tells(subject{"service without pool", l.Namespace, l.Service, l.Pool}, l.Slice, t.log.Warn,
+		t.tells(subject{"service without pool", l.Namespace, l.Service, l.Pool}, l.Pool, t.log.Warn, // once, whatever number of slices
 			"slices of a pool that no document describes, they stay as they are", append(keyArgs(l.Key), "pool", l.Pool, "slice", l.Slice)...)
 	}
 	for _, s := range sights {
@@ -275,7 +275,7 @@ func (t *teller) tell(plan assign.Plan, sights []assign.Sight) {
 // leaving tells which targets leave, and why.
 func (t *teller) leaving(plan assign.Plan) {
 	if plan.Kept != "" {
-		t.tells(subject{kind: "services kept"}, plan.Kept, t.log.Error, "many Services vanished at once, they are kept", "message", plan.Kept)
+		t.tells(subject{kind: "services kept"}, "kept", t.log.Error, "many Services vanished at once, they are kept", "message", plan.Kept)
 	}
 	for _, each := range plan.Targets {
 		t.holds[subject{"service", each.Namespace, each.Service, ""}] = true
