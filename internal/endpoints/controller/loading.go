@@ -17,9 +17,13 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
-// reload is how long a store that could not be read waits until it is tried again: what is
-// published is not checked before.
-const reload = time.Second
+const (
+	// reload is how long a store that could not be read waits until it is tried again: what is
+	// published is not checked before.
+	reload = time.Second
+	// patient is how long the checks of a pool wait for stores that are being read.
+	patient = 10 * time.Second
+)
 
 // first tells why the slices of variables cannot be read, and that they can: nothing else
 // happens before.
@@ -78,7 +82,9 @@ type beginning struct {
 
 // beginning returns what a group starts from. It is known when all stores were read that can
 // be, and one at least: a group that began without what a target publishes would take it away.
-func (t *targets) beginning(p assign.Plan, g assign.Group) (from beginning, known bool) {
+// It waits for stores that are not read yet, but not for ever: a Service that changes all the time is
+// read again with each plan.
+func (t *targets) beginning(p assign.Plan, g assign.Group, waits bool) (from beginning, known bool) {
 	read := 0
 	from.drains = make(map[netip.Addr]time.Time)
 	for _, each := range p.Targets {
@@ -86,12 +92,13 @@ func (t *targets) beginning(p assign.Plan, g assign.Group) (from beginning, know
 			if u.Group != g && (u.Next == nil || u.Next.Group != g) {
 				continue
 			}
-			if t.unwritable(each.Key) != nil {
+			f := t.running[each.Key]
+			loaded := f != nil && f.known()
+			switch {
+			case t.unwritable(each.Key) != nil, !loaded && !waits:
 				from.without = append(from.without, each.Key)
 				continue
-			}
-			f := t.running[each.Key]
-			if f == nil || !f.known() {
+			case !loaded:
 				return beginning{}, false
 			}
 			read++
