@@ -17,13 +17,9 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/settings/naming"
 )
 
-const (
-	// reload is how long a store that could not be read waits until it is tried again: what is
-	// published is not checked before.
-	reload = time.Second
-	// patient is how long the checks of a pool wait for stores that are being read.
-	patient = 10 * time.Second
-)
+// reload is how long a store that could not be read waits until it is tried again: what is
+// published is not checked before. patient is how long checks wait for stores that are being read.
+const reload, patient = time.Second, 10 * time.Second
 
 // first tells why the slices of variables cannot be read, and that they can: nothing else
 // happens before.
@@ -183,6 +179,9 @@ type lists struct {
 func (l *lists) share(own []publish.Slice) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if len(l.seen) > 1000 { // while a Service changes all the time there is always one to be read
+		l.seen = nil
+	}
 	for i := range own {
 		list := own[i].Endpoints
 		if j := slices.IndexFunc(l.seen, func(seen []inventory.Member) bool { return slices.Equal(seen, list) }); j >= 0 {
