@@ -33,10 +33,6 @@ type Announcer interface {
 	Announce(notice explain.Notice)
 }
 
-// Stalled is how long a loop may not have come round before the program counts as
-// dead (contract 31).
-const Stalled = 30 * time.Second
-
 // Options are what a Engine is made of.
 type Options struct {
 	Source Source
@@ -126,7 +122,7 @@ func (s *Engine) Run(ctx context.Context) error { return s.server.Run(ctx) }
 
 // Alive reports whether the loops, where they run, still come round. A dead
 // source, backend or API server does not stop them (contract 31).
-func (s *Engine) Alive() bool { return s.LoopAge() < Stalled }
+func (s *Engine) Alive() bool { return s.server.Alive() }
 
 // LoopAge returns how long ago the slower of the loops came round last, 0 where
 // none runs.
