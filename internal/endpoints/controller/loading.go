@@ -32,7 +32,7 @@ func (t *teller) first(set documents.Set, err error) {
 		t.opts.Observe.OfTarget(key, t.opts.DryRun)(o)
 		say(t.log.With(keyArgs(key)...), naming.Names{}, story)
 		for _, notice := range story.Notices {
-			t.announce(key, notice)
+			t.opts.Announce(key, notice)
 		}
 	}
 }

@@ -52,12 +52,11 @@ func newTeller(opts Options) *teller {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	announce := opts.Announce
 	if opts.DryRun {
-		announce = func(assign.Key, explain.Notice) {}
+		opts.Announce = func(assign.Key, explain.Notice) {}
 	}
 	variables := opts.Documents.Set().Variables
-	return &teller{opts: opts, log: opts.Logger, audience: newAudience(announce, variables), variables: variables, said: make(map[subject]string)}
+	return &teller{opts: opts, log: opts.Logger, audience: newAudience(opts.Announce, variables), variables: variables, said: make(map[subject]string)}
 }
 
 // news reports whether that was not said of the subject before; saying nothing forgets it.
@@ -240,7 +239,7 @@ func (t *teller) tell(plan assign.Plan, sights []assign.Sight) {
 	t.opts.Observe.Planned(t.set, &plan)
 	t.holds = make(map[subject]bool)
 	announce := func(key assign.Key, reason, note string) {
-		t.announce(key, explain.Notice{Reason: explain.NoticeReason(reason), Note: note, Service: t.audience.uids[key]})
+		t.opts.Announce(key, explain.Notice{Reason: explain.NoticeReason(reason), Note: note, Service: t.audience.uids[key]})
 	}
 	for _, r := range plan.Refusals {
 		if t.tells(subject{"refusal", r.Namespace, r.Service, r.Pool}, r.Reason+r.Message, t.log.Warn,
@@ -296,13 +295,6 @@ func (t *teller) tells(of subject, text string, log func(string, ...any), messag
 		log(message, args...)
 	}
 	return news
-}
-
-// announce makes a notice known at its Service, but in a dry run.
-func (t *teller) announce(key assign.Key, notice explain.Notice) {
-	if !t.opts.DryRun {
-		t.opts.Announce(key, notice)
-	}
 }
 
 // forget forgets what of a plan does not hold any more, and says that it is over.

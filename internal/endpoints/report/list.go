@@ -87,10 +87,12 @@ func (s *survey) statuses() []ServiceStatus {
 		status.Refusals, status.Notices = d.Refusals, d.Notices
 		all = append(all, status)
 	}
+	var last assign.Key
 	for _, r := range s.Snapshot.Plan.Refusals {
-		if _, is := s.find(r.Key); is || len(all) > len(targets) && all[len(all)-1].is(r.Key) {
+		if _, is := s.find(r.Key); is || r.Key == last {
 			continue
 		}
+		last = r.Key
 		all = append(all, ServiceStatus{
 			Namespace: r.Namespace, Service: r.Service, Condition: Refused, DryRun: s.DryRun,
 			Summary: fmt.Sprintf("no endpoint is published for %s: %s", r.Key, r.Reason),
@@ -98,11 +100,6 @@ func (s *survey) statuses() []ServiceStatus {
 		})
 	}
 	return all
-}
-
-// is reports whether the status is that of the Service.
-func (t *ServiceStatus) is(key assign.Key) bool {
-	return t.Namespace == key.Namespace && t.Service == key.Service
 }
 
 // status is a document in a line or two.
