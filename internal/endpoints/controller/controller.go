@@ -239,7 +239,6 @@ func (s *Server) Run(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.ran = time.Now()
-	s.teller.thorough = s.teller.log.Enabled(ctx, slog.LevelDebug)
 	s.parts.Go(func() { _ = s.opts.Watch(inner) })
 	s.parts.Go(func() { s.probes.Run(inner) })
 	s.parts.Go(func() { s.holds.Run(inner) })

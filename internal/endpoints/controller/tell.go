@@ -29,8 +29,6 @@ type teller struct {
 	// before the first plan.
 	variables bool
 	unread    explain.ServiceStory
-	// thorough says that every changed decision is logged as well.
-	thorough bool
 	// set is the one whose changes were told last, and holds has the subjects of which the newest
 	// plan says something.
 	set   documents.Set
@@ -115,7 +113,7 @@ func (t *teller) target(key assign.Key, err error) {
 
 // ofGroup returns what tells and shows the outcomes of a group.
 func (t *teller) ofGroup(key assign.Group, g *group) func(pool.Outcome) {
-	memory := explain.Pool{Thorough: t.thorough}
+	var memory explain.Pool
 	log, observe := t.log.With(t.groupArgs(key)...), t.opts.Observe.OfGroup(key)
 	explains, says := contained(log), contained(log)
 	return func(o pool.Outcome) {
