@@ -83,7 +83,7 @@ func (w *Watcher) Tell(ctx context.Context, options StatusOptions) {
 	if s.Fence == nil {
 		s.Fence = func(ctx context.Context, write func(context.Context) error) error { return write(ctx) }
 	}
-	defer w.unwrite(nil) // it is another replica's then
+	defer w.unwritten.Store(nil) // it is another replica's then
 	var again sync.WaitGroup
 	defer again.Wait()
 	again.Go(func() { s.keep(ctx, true) })
@@ -156,14 +156,20 @@ func (s *statuses) due(all iter.Seq[Status], now time.Time, refused bool) (due [
 			waits = true
 			continue
 		}
-		if last, ever := s.wrote[want.Key]; ever && now.Sub(last) < least || s.waits(want.Key, now) {
+		if last, ever := s.wrote[want.Key]; ever && now.Sub(last) < least {
 			waits = true
 			continue
 		}
-		if u, differs := s.watcher.differs(&want, now); !differs {
+		u, differs := s.watcher.differs(&want, now)
+		switch r := s.refusals[want.Key]; {
+		case !differs:
 			delete(s.refusals, want.Key)
-		} else if due = append(due, u); len(due) == 2*batch {
-			due = s.first(due)
+		case r != nil && now.Before(r.next) && r.version == u.version: // another version may be accepted
+			waits = true
+		default:
+			if due = append(due, u); len(due) == 2*batch {
+				due = s.first(due)
+			}
 		}
 	}
 	s.forget(known, now)
@@ -264,17 +270,6 @@ func (w *Watcher) differs(want *Status, now time.Time) (u update, differs bool) 
 		"apiVersion": v1alpha1.APIVersion, "kind": want.Key.Kind, "metadata": metadata, "status": status,
 	})
 	return update{want.Key, object, o.version, says}, err == nil
-}
-
-// version returns the version of an object that is known, empty for none.
-func (w *Watcher) version(key documents.Key) string {
-	k := w.kindOf(key.Kind)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if o := k.objects[key]; o != nil {
-		return o.version
-	}
-	return ""
 }
 
 // kindOf returns what is known of a kind.
