@@ -7,6 +7,7 @@ import (
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/api/v1alpha1"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 )
 
 // Contract 116: after a restart, what a pool published whose document cannot be used stays
@@ -89,5 +90,14 @@ func TestContract116ADryRunStaysOne(t *testing.T) {
 	w.after(time.Second).want("shop/a blue:30080 active")
 	if !w.plan.Targets[0].DryRun {
 		t.Error("got a target that is written, want the dry run that it was")
+	}
+}
+
+// TestContract244WhereNotAllBindingsAreKnownByNameNothingIsGone: what stands for them is no Service.
+func TestContract244WhereNotAllBindingsAreKnownByNameNothingIsGone(t *testing.T) {
+	rest := documents.Entry{Key: documents.Key{Kind: v1alpha1.KindEndpointBinding, Namespace: "shop", Name: documents.Rest}, Object: new(documents.Object), Reason: v1alpha1.ReasonInvalid}
+	in := assign.InputOf(documents.Set{Complete: true, Entries: []documents.Entry{rest}})
+	if !in.Unread["shop"] || len(in.Broken) > 0 || !in.Complete {
+		t.Errorf("got %+v, want that the namespace is not known as a whole", in)
 	}
 }

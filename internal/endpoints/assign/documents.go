@@ -21,7 +21,7 @@ func InputOf(set documents.Set) Input {
 		} else {
 			in.Complete = false // one that was never sound may be anybody's
 		}
-		if e.Key.Kind == v1alpha1.KindEndpointBinding && e.Reason != v1alpha1.ReasonOutsideBounds {
+		if e.Key.Kind == v1alpha1.KindEndpointBinding && e.Reason != v1alpha1.ReasonOutsideBounds && e.Key.Name != documents.Rest {
 			in.Broken = append(in.Broken, brokenOf(e))
 		}
 	}

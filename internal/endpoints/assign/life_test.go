@@ -730,3 +730,19 @@ func TestContract60APoolThatIsGoneEndsWithItsLastUse(t *testing.T) {
 		t.Errorf("got the pools %v and %v, want nothing of what is gone", w.plan.Pools, w.plan.Targets)
 	}
 }
+
+// TestContract170OfTheSlicesOfAServiceAHundredNamesAreLookedAt: others may write any number of slices, and
+// what a Service has before them is still found.
+func TestContract170OfTheSlicesOfAServiceAHundredNamesAreLookedAt(t *testing.T) {
+	t.Parallel()
+	w := filled(t, "shop/web", "shop/api")
+	w.in.Bindings = w.in.Bindings[1:]
+	w.restart()
+	for i := range 5000 {
+		w.in.Published = append(w.in.Published, assign.PublishedSlice{Key: key("shop/web"), Pool: "gone", Slice: fmt.Sprintf("x%04d", i), Endpoints: 1})
+	}
+	w.after(0)
+	if len(w.plan.Lost) != 99 || len(w.plan.Targets) != 2 {
+		t.Errorf("got %d lost slices and %d targets, want 99 and 2", len(w.plan.Lost), len(w.plan.Targets))
+	}
+}

@@ -96,11 +96,12 @@ func (r *rules) recovered(memory Memory, wanted map[Key]request) map[Key]target 
 		}
 		targets[key] = t
 	}
+	const mostUses = 100 // of one Service: whoever may write slices decides how many names these have, and each is compared with all
 	for _, p := range r.in.Published {
 		t := targets[p.Key]
 		i := slices.IndexFunc(t.uses, func(u use) bool { return u.owns(p.Key, p.Slice) })
 		switch {
-		case p.Endpoints == 0:
+		case p.Endpoints == 0, i < 0 && len(t.uses) >= mostUses:
 		case i < 0:
 			if u, ours := r.fromSlice(p, memory, pools, wanted); ours {
 				t.uses = append(t.uses, u)

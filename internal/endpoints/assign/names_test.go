@@ -1,6 +1,7 @@
 package assign_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -107,5 +108,34 @@ func TestContract205ANameIsOneOfANamespace(t *testing.T) {
 			t.Errorf("got %d targets and the refusals %+v, want that of shop/yard alone, which names shop/web", len(w.plan.Targets), w.plan.Refusals)
 		}
 		w.restart()
+	}
+}
+
+// TestContract76WhatIsNotGrantedIsComparedWithNoOther: a team may ask for any number of Services. What
+// takes longest of a plan, whether slices have names in common, is looked at for those that it gets.
+func TestContract76WhatIsNotGrantedIsComparedWithNoOther(t *testing.T) {
+	const granted, wanted = 100, 400
+	cost := func(adopt string) int {
+		p := pool("blue", []string{"evil", "shop"}, "30080")
+		p.Spec.Allow[0].MaxServices = new(int32(granted))
+		w := newWorld(t, p)
+		for i := range wanted {
+			names := []string{fmt.Sprintf("evil/web-with-a-name-that-is-long-%03d", i)}
+			if i < granted {
+				names = append(names, fmt.Sprintf("shop/web-with-a-name-that-is-long-%03d", i))
+			}
+			for _, name := range names {
+				w.in.Bindings, w.in.Services = append(w.in.Bindings, binding(name, "blue")), append(w.in.Services, service(name, 30080))
+			}
+		}
+		w.in.Bindings[0].Spec.Adopt = adopt
+		w.after(0)
+		if len(w.plan.Targets) != 2*granted || len(w.plan.Refusals) != wanted-granted {
+			t.Fatalf("got %d targets and %d refusals", len(w.plan.Targets), len(w.plan.Refusals))
+		}
+		return int(testing.AllocsPerRun(3, func() { assign.Resolve(w.in, w.memory) }))
+	}
+	if with, without := cost("web-remote"), cost(""); with > without+20*wanted {
+		t.Errorf("got %d allocations of a plan where a name is adopted, %d where none is", with, without)
 	}
 }

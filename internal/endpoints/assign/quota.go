@@ -45,7 +45,7 @@ func (q *quota) take(key Key, u Use, allowed documents.Allowance, had []use) str
 	case !hasTarget && targets > allowed.MaxServices:
 		return fmt.Sprintf("pool %s backs %d Services of namespace %s, which is its limit: this one is not filled; remove another, or ask the platform for a larger spec.allow[].maxServices", u.Pool, allowed.MaxServices, key.Namespace)
 	case !u.shared() && made > allowed.MaxChecks:
-		return fmt.Sprintf("the different health checks of namespace %s on the endpoints of pool %s would be %d, more than the %d that the pool allows it: this Service is not filled; use the check of another Service, or ask the platform for a larger spec.allow[].maxChecks", key.Namespace, u.Pool, made, allowed.MaxChecks)
+		return fmt.Sprintf("the different health checks of namespace %s on the endpoints of pool %s would be more than the %d that the pool allows it: this Service is not filled; use the check of another Service, or ask the platform for a larger spec.allow[].maxChecks", key.Namespace, u.Pool, allowed.MaxChecks)
 	case total > MaxChecks:
 		return fmt.Sprintf("this health check would be one of more than %d checks of the whole controller: this Service is not filled; use the check of another Service, or spec.healthCheck.port of pool %s for all", MaxChecks, u.Pool)
 	}

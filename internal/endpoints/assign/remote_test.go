@@ -219,8 +219,8 @@ func TestContract237TheLimitOfChecksCountsNodesWithAPod(t *testing.T) {
 		w.in.Placed = func(assign.Group) (int, bool) { return 1000, known }
 		w.restart().after(0).want("shop/a blue:30000 active", "shop/b blue:30001 active").refused("shop/c blue LimitReached", "shop/d blue LimitReached")
 	}
-	if got := w.plan.Refusals[0].Message; !strings.Contains(got, "would be 30, more than the 25 that the pool allows it") {
-		t.Errorf("got %q", got)
+	if got, message := w.in.Checks(w.plan.Targets[0].Uses[0].Group), w.plan.Refusals[0].Message; got != 10 || !strings.Contains(message, "would be more than the 25 that the pool allows it") {
+		t.Errorf("got %d checks of a group, %q", got, message)
 	}
 	w.in.Placed = func(g assign.Group) (int, bool) { return 3, g.Remote.Name != "d" }
 	w.after(0).want("shop/a blue:30000 active", "shop/b blue:30001 active", "shop/c blue:30002 active", "shop/d blue:30003 active").refused()

@@ -51,3 +51,28 @@ func TestContract75WhatKeepsClientsFromEndpointsIsTold(t *testing.T) {
 		})
 	}
 }
+
+// TestContract76WhatIsToldOfAServiceHasNoNumberThatChangesByItself: it is told again, at the Service and by its
+// status, when it is another one, and one node more is so for each Service of a team.
+func TestContract76WhatIsToldOfAServiceHasNoNumberThatChangesByItself(t *testing.T) {
+	t.Parallel()
+	p := pool("blue", []string{"shop"}, "30000-32767")
+	p.Spec.Allow[0].MaxChecks = new(int32(15))
+	w := newWorld(t, p)
+	w.in.Bindings = []v1alpha1.EndpointBinding{binding("shop/api", "blue"), binding("shop/web", "blue")}
+	w.in.Services = []assign.Service{service("shop/api", 30080), service("shop/web", 30081)}
+	w.in.Services[0].IPv4 = true
+	told := func(nodes int) (all []string) {
+		w.in.Nodes["blue"] = nodes
+		w.after(0)
+		w.in.Published[0].IPv6 = nodes - 5
+		w.after(0).refused("shop/web blue LimitReached")
+		for _, n := range w.plan.Notices {
+			all = append(all, n.Message)
+		}
+		return append(all, w.plan.Refusals[0].Message)
+	}
+	if few, more := told(10), told(12); len(few) != 2 || !slices.Equal(few, more) {
+		t.Errorf("got %q and then %q, want two messages that stay the same", few, more)
+	}
+}

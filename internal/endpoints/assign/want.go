@@ -68,12 +68,12 @@ func (r *rules) wish(key Key, req request, had []use) wish {
 	var w wish
 	for _, name := range req.spec.PoolNames() {
 		u := Use{Group: Group{Pool: name, Remote: req.remoteOf(name)}, Ports: ports.Ports, PortFromService: ports.PortFromService, Adopt: req.spec.Adopt, By: req.by(), CheckBy: req.checkBy(req.spec.HealthCheck)}
-		if refusal := r.sharesNames(key, req, u, had); refusal.Reason != "" {
-			return wish{refusals: []Refusal{refusal}, broken: true}
-		}
 		if refusal := r.grant(key, req, &u, had); refusal.Reason != "" {
 			w.refusals = append(w.refusals, refusal)
 			continue
+		}
+		if refusal := r.sharesNames(key, req, u, had); refusal.Reason != "" { // last, as it looks at every Service
+			return wish{refusals: []Refusal{refusal}, broken: true}
 		}
 		w.uses = append(w.uses, u)
 	}
@@ -107,8 +107,11 @@ func (r *rules) sharesNames(key Key, req request, u Use, had []use) (refusal Ref
 	}
 	for _, targets := range []map[Key]target{r.before, r.after} {
 		for other, t := range targets {
+			if other.Namespace != key.Namespace || refusal.Reason != "" && first.Compare(other) <= 0 {
+				continue
+			}
 			i := slices.IndexFunc(t.uses, func(o use) bool { return o.owns(other, name) || u.owns(key, o.SliceName(other)) })
-			if other.Namespace != key.Namespace || i < 0 || refusal.Reason != "" && first.Compare(other) <= 0 {
+			if i < 0 {
 				continue
 			}
 			first = other // of several the same one in every process

@@ -88,11 +88,9 @@ func (a *audience) tell(key assign.Group, notices []explain.Notice, now time.Tim
 // noteOf says what happened to a pool. Why its source cannot be read is for those who have
 // its credentials, and they have the log.
 func noteOf(pool string, names naming.Names, notice explain.Notice) string {
-	if notice.Reason == explain.SourceUnavailable {
-		return fmt.Sprintf("pool %s: its source cannot be read, the log of the controller says why; endpoints stay published, and health checks go on", pool)
-	}
-	if notice.Reason == explain.PlacementUnavailable {
-		return fmt.Sprintf("pool %s: the nodes of the remote Service's Pods cannot be read, the log of the controller says why; endpoints stay published, and health checks go on", pool)
+	unread := map[explain.NoticeReason]string{explain.SourceUnavailable: "its source", explain.PlacementUnavailable: "the nodes of the remote Service's Pods"}[notice.Reason]
+	if unread != "" {
+		return fmt.Sprintf("pool %s: %s cannot be read, the log of the controller says why; endpoints stay published, and health checks go on", pool, unread)
 	}
 	return fmt.Sprintf("pool %s: %s", pool, names.Of(notice.Note))
 }

@@ -221,7 +221,7 @@ func New(opts Options) (*Server, error) {
 	s.teller = newTeller(opts)
 	s.labels = &labels{server: s}
 	s.pools = &pools{server: s, running: make(map[string]*poolReader)}
-	s.groups = &groups{server: s, running: make(map[assign.Group]*group)}
+	s.groups = &groups{server: s, running: make(map[assign.Group]*group), awaits: make(map[assign.Group]time.Time)}
 	s.targets = &targets{server: s, running: make(map[assign.Key]*filler), broken: make(map[assign.Key]error), settling: newSettlement(s.teller.log)}
 	return s, nil
 }
@@ -239,7 +239,6 @@ func (s *Server) Run(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.ran = time.Now()
-	s.teller.thorough = s.teller.log.Enabled(ctx, slog.LevelDebug)
 	s.parts.Go(func() { _ = s.opts.Watch(inner) })
 	s.parts.Go(func() { s.probes.Run(inner) })
 	s.parts.Go(func() { s.holds.Run(inner) })

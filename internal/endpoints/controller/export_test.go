@@ -73,8 +73,11 @@ func SeenOfGroup(o pool.Outcome, story explain.Story) *GroupState {
 	return g.seen.Load()
 }
 
-// Sharing returns what makes slices share their lists.
-func Sharing() func([]publish.Slice) { return new(lists).share }
+// Sharing returns what makes slices share their lists, and how many of these it remembers.
+func Sharing() (share func([]publish.Slice), seen func() int) {
+	l := new(lists)
+	return l.share, func() int { return len(l.seen) }
+}
 
 // PublishesAfterItsEnd reports whether a group that ended publishes a verdict that comes then.
 func PublishesAfterItsEnd() bool {

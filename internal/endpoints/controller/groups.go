@@ -1,9 +1,11 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"net/netip"
 	"reflect"
 	"slices"
@@ -23,6 +25,8 @@ import (
 type groups struct {
 	server  *Server
 	running map[assign.Group]*group
+	// awaits is since when one that is to begin waits for the slices of its targets to be read.
+	awaits map[assign.Group]time.Time
 	// begun is how many have begun.
 	begun  int
 	oldest atomic.Pointer[[]*pool.Group]
@@ -105,7 +109,8 @@ func (g *groups) renew(ctx context.Context, plan assign.Plan, key assign.Group, 
 		return
 	}
 	again := before != nil && !late && before.verdict.Load() != nil
-	from, known := g.server.targets.beginning(plan, key)
+	g.awaits[key] = cmp.Or(g.awaits[key], time.Now())
+	from, known := g.server.targets.beginning(plan, key, time.Since(g.awaits[key]) < patient)
 	if !known && !again {
 		return
 	}
@@ -114,6 +119,7 @@ func (g *groups) renew(ctx context.Context, plan assign.Plan, key assign.Group, 
 	if err != nil {
 		return
 	}
+	delete(g.awaits, key)
 	switch {
 	case before == nil:
 	case again:
@@ -140,6 +146,7 @@ func (g *groups) renew(ctx context.Context, plan assign.Plan, key assign.Group, 
 
 // tidy ends groups that are not wanted any more.
 func (g *groups) tidy(wanted map[assign.Group]bool) {
+	maps.DeleteFunc(g.awaits, func(key assign.Group, _ time.Time) bool { return !wanted[key] })
 	all := make([]*pool.Group, 0, len(g.running))
 	for key, running := range g.running {
 		if wanted[key] {

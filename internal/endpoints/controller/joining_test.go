@@ -254,3 +254,45 @@ func TestContract226WhatBeganWithoutASliceReachesItNoMoreWhileItsChecksBeginAnew
 		}
 	})
 }
+
+// lateHub has listed nothing at first.
+type lateHub struct {
+	controller.Hub
+	listed *atomic.Bool
+}
+
+func (h lateHub) Local() assign.Local {
+	out := h.Hub.Local()
+	for i := range out.Sights {
+		out.Sights[i].Complete = h.listed.Load()
+	}
+	return out
+}
+
+// TestContract76AServiceThatChangesAllTheTimeHoldsUpNoChecks: its slices are read again with each plan, and
+// the pool has checked nothing since the start.
+func TestContract76AServiceThatChangesAllTheTimeHoldsUpNoChecks(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:8080")
+		w.service("blog/evil", "http:8080")
+		w.documents(pools, bindingOf("shop/web", "blue"), bindingOf("blog/evil", "blue"))
+		w.start()
+		during(time.Minute)
+		w.stop()
+		w.locked(func() { w.dead["10.0.0.1"] = true })
+		options, listed := w.options(), new(atomic.Bool)
+		options.Hub = lateHub{options.Hub, listed}
+		defer runWith(t, options)()
+		during(10 * time.Second) // a start that is slow
+		listed.Store(true)
+		for i := range 600 {
+			w.service("blog/evil", fmt.Sprintf("p%d:8080", i))
+			during(50 * time.Millisecond)
+		}
+		if got := w.usable("shop/web"); slices.Contains(got, "10.0.0.1:8080") {
+			t.Errorf("got %v after half a minute, want what is dead gone", got)
+		}
+	})
+}

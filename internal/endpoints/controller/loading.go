@@ -18,8 +18,8 @@ import (
 )
 
 // reload is how long a store that could not be read waits until it is tried again: what is
-// published is not checked before.
-const reload = time.Second
+// published is not checked before. patient is how long checks wait for stores that are being read.
+const reload, patient = time.Second, 10 * time.Second
 
 // first tells why the slices of variables cannot be read, and that they can: nothing else
 // happens before.
@@ -32,7 +32,7 @@ func (t *teller) first(set documents.Set, err error) {
 		t.opts.Observe.OfTarget(key, t.opts.DryRun)(o)
 		say(t.log.With(keyArgs(key)...), naming.Names{}, story)
 		for _, notice := range story.Notices {
-			t.announce(key, notice)
+			t.opts.Announce(key, notice)
 		}
 	}
 }
@@ -78,7 +78,9 @@ type beginning struct {
 
 // beginning returns what a group starts from. It is known when all stores were read that can
 // be, and one at least: a group that began without what a target publishes would take it away.
-func (t *targets) beginning(p assign.Plan, g assign.Group) (from beginning, known bool) {
+// It waits for stores that are not read yet, but not for ever: a Service that changes all the time is
+// read again with each plan.
+func (t *targets) beginning(p assign.Plan, g assign.Group, waits bool) (from beginning, known bool) {
 	read := 0
 	from.drains = make(map[netip.Addr]time.Time)
 	for _, each := range p.Targets {
@@ -86,12 +88,13 @@ func (t *targets) beginning(p assign.Plan, g assign.Group) (from beginning, know
 			if u.Group != g && (u.Next == nil || u.Next.Group != g) {
 				continue
 			}
-			if t.unwritable(each.Key) != nil {
+			f := t.running[each.Key]
+			loaded := f != nil && f.known()
+			switch {
+			case t.unwritable(each.Key) != nil, !loaded && !waits:
 				from.without = append(from.without, each.Key)
 				continue
-			}
-			f := t.running[each.Key]
-			if f == nil || !f.known() {
+			case !loaded:
 				return beginning{}, false
 			}
 			read++
@@ -176,6 +179,9 @@ type lists struct {
 func (l *lists) share(own []publish.Slice) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if len(l.seen) > 1000 { // while a Service changes all the time there is always one to be read
+		l.seen = nil
+	}
 	for i := range own {
 		list := own[i].Endpoints
 		if j := slices.IndexFunc(l.seen, func(seen []inventory.Member) bool { return slices.Equal(seen, list) }); j >= 0 {

@@ -368,7 +368,7 @@ func TestContract96WhatIsReadAtTheStartIsKeptOnce(t *testing.T) {
 		}
 		return []publish.Slice{{Endpoints: members}, {}}
 	}
-	share := controller.Sharing()
+	share, _ := controller.Sharing()
 	first, same, other, again := read("10.0.0.1", "10.0.0.2", "10.0.0.4"), read("10.0.0.1", "10.0.0.2", "10.0.0.4"), read("10.0.0.1", "10.0.0.3", "10.0.0.4"), read("10.0.0.1", "10.0.0.3", "10.0.0.4")
 	for _, each := range [][]publish.Slice{first, same, other, again} {
 		share(each)
@@ -378,6 +378,18 @@ func TestContract96WhatIsReadAtTheStartIsKeptOnce(t *testing.T) {
 	}
 	if other[0].Endpoints[1].Address != netip.MustParseAddr("10.0.0.3") {
 		t.Errorf("got %v, want what was read", other[0].Endpoints)
+	}
+}
+
+// TestContract33ListsThatWereReadAreForgotten: a Service that changes all the time is always about to be read.
+func TestContract33ListsThatWereReadAreForgotten(t *testing.T) {
+	t.Parallel()
+	share, seen := controller.Sharing()
+	for i := range 5000 {
+		share([]publish.Slice{{Endpoints: []inventory.Member{{Address: netip.AddrFrom4([4]byte{10, 0, byte(i >> 8), byte(i)})}}}})
+	}
+	if got := seen(); got > 1100 {
+		t.Errorf("%d lists are remembered", got)
 	}
 }
 

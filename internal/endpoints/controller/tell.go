@@ -29,8 +29,6 @@ type teller struct {
 	// before the first plan.
 	variables bool
 	unread    explain.ServiceStory
-	// thorough says that every changed decision is logged as well.
-	thorough bool
 	// set is the one whose changes were told last, and holds has the subjects of which the newest
 	// plan says something.
 	set   documents.Set
@@ -52,12 +50,11 @@ func newTeller(opts Options) *teller {
 	if opts.Logger == nil {
 		opts.Logger = slog.New(slog.DiscardHandler)
 	}
-	announce := opts.Announce
 	if opts.DryRun {
-		announce = func(assign.Key, explain.Notice) {}
+		opts.Announce = func(assign.Key, explain.Notice) {}
 	}
 	variables := opts.Documents.Set().Variables
-	return &teller{opts: opts, log: opts.Logger, audience: newAudience(announce, variables), variables: variables, said: make(map[subject]string)}
+	return &teller{opts: opts, log: opts.Logger, audience: newAudience(opts.Announce, variables), variables: variables, said: make(map[subject]string)}
 }
 
 // news reports whether that was not said of the subject before; saying nothing forgets it.
@@ -116,7 +113,7 @@ func (t *teller) target(key assign.Key, err error) {
 
 // ofGroup returns what tells and shows the outcomes of a group.
 func (t *teller) ofGroup(key assign.Group, g *group) func(pool.Outcome) {
-	memory := explain.Pool{Thorough: t.thorough}
+	var memory explain.Pool
 	log, observe := t.log.With(t.groupArgs(key)...), t.opts.Observe.OfGroup(key)
 	explains, says := contained(log), contained(log)
 	return func(o pool.Outcome) {
@@ -240,7 +237,7 @@ func (t *teller) tell(plan assign.Plan, sights []assign.Sight) {
 	t.opts.Observe.Planned(t.set, &plan)
 	t.holds = make(map[subject]bool)
 	announce := func(key assign.Key, reason, note string) {
-		t.announce(key, explain.Notice{Reason: explain.NoticeReason(reason), Note: note, Service: t.audience.uids[key]})
+		t.opts.Announce(key, explain.Notice{Reason: explain.NoticeReason(reason), Note: note, Service: t.audience.uids[key]})
 	}
 	for _, r := range plan.Refusals {
 		if t.tells(subject{"refusal", r.Namespace, r.Service, r.Pool}, r.Reason+r.Message, t.log.Warn,
@@ -256,7 +253,7 @@ func (t *teller) tell(plan assign.Plan, sights []assign.Sight) {
 		}
 	}
 	for _, l := range plan.Lost {
-		t.tells(subject{"service without pool", l.Namespace, l.Service, l.Pool}, l.Slice, t.log.Warn,
+		t.tells(subject{"service without pool", l.Namespace, l.Service, l.Pool}, l.Pool, t.log.Warn, // once, whatever number of slices
 			"slices of a pool that no document describes, they stay as they are", append(keyArgs(l.Key), "pool", l.Pool, "slice", l.Slice)...)
 	}
 	for _, s := range sights {
@@ -275,7 +272,7 @@ func (t *teller) tell(plan assign.Plan, sights []assign.Sight) {
 // leaving tells which targets leave, and why.
 func (t *teller) leaving(plan assign.Plan) {
 	if plan.Kept != "" {
-		t.tells(subject{kind: "services kept"}, plan.Kept, t.log.Error, "many Services vanished at once, they are kept", "message", plan.Kept)
+		t.tells(subject{kind: "services kept"}, "kept", t.log.Error, "many Services vanished at once, they are kept", "message", plan.Kept)
 	}
 	for _, each := range plan.Targets {
 		t.holds[subject{"service", each.Namespace, each.Service, ""}] = true
@@ -296,13 +293,6 @@ func (t *teller) tells(of subject, text string, log func(string, ...any), messag
 		log(message, args...)
 	}
 	return news
-}
-
-// announce makes a notice known at its Service, but in a dry run.
-func (t *teller) announce(key assign.Key, notice explain.Notice) {
-	if !t.opts.DryRun {
-		t.opts.Announce(key, notice)
-	}
 }
 
 // forget forgets what of a plan does not hold any more, and says that it is over.

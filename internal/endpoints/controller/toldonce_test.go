@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
 
@@ -74,5 +75,53 @@ func TestContract232AFamilyThatIsNotUsedIsToldOnce(t *testing.T) {
 			t.Errorf("got %d Events, want one: %v", got, w.events)
 		}
 		w.stop()
+	})
+}
+
+// TestContract204SlicesOfAPoolThatIsGoneAreToldOnce: a Service may have several of them.
+func TestContract204SlicesOfAPoolThatIsGoneAreToldOnce(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:8080")
+		for _, name := range []string{"web.gone", "web-remote"} {
+			w.slices["shop/"+name] = storedSlice{publish.Slice{Name: name, Version: "1", Endpoints: endpoints("10.9.0.1")}, "shop", "web", "gone"}
+		}
+		w.documents(pools)
+		var log bytes.Buffer
+		w.logger = slog.New(slog.NewTextHandler(&log, nil))
+		w.start()
+		during(5 * time.Minute)
+		w.stop()
+		if told := strings.Count(log.String(), "slices of a pool that no document describes"); told != 1 {
+			t.Errorf("told %d times: %s", told, log.String())
+		}
+	})
+}
+
+// TestContract60ThatServicesAreKeptIsToldOnce: one Service more or less is no news.
+func TestContract60ThatServicesAreKeptIsToldOnce(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		var bindings []string
+		for i := range 6 {
+			w.service(fmt.Sprintf("shop/s%d", i), "http:8080")
+			bindings = append(bindings, bindingOf(fmt.Sprintf("shop/s%d", i), "blue"))
+		}
+		w.documents(append(bindings, pools)...)
+		var log bytes.Buffer
+		w.logger = slog.New(slog.NewTextHandler(&log, nil))
+		w.start()
+		during(time.Minute)
+		w.documents(append(bindings[4:], pools)...)
+		during(10 * time.Second)
+		w.service("shop/more", "http:8080")
+		w.documents(append(bindings[4:], bindingOf("shop/more", "blue"), pools)...)
+		during(10 * time.Second)
+		w.stop()
+		if told := strings.Count(log.String(), "many Services vanished at once"); told != 1 {
+			t.Errorf("told %d times: %s", told, log.String())
+		}
 	})
 }

@@ -1,6 +1,7 @@
 package controllertest
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -44,8 +45,7 @@ func (b *board) pooled(o pool.Outcome, memory explain.Pool) {
 	s := &b.next
 	s.Verdict, s.Health, s.Source = *o.Verdict, o.Health, o.Source
 	s.ModeSince, s.findings = memory.ModeSince, sync.OnceValue(memory.Findings)
-	s.Counts.Held = o.Held
-	s.Counts.Overruns, s.Counts.Moves, s.Counts.Accepted = o.Overruns, memory.Moves, memory.Accepted
+	s.Counts.Overruns = o.Overruns
 	if o.Decided && !o.Beat {
 		s.At = o.At
 	}
@@ -64,32 +64,16 @@ func (b *board) targeted(o writer.Outcome) {
 	}
 	s.State, s.Problem = o.State, o.Problem
 	s.Store.LoadErr, s.Store.WriteErr, s.Store.Pending = o.LoadErr, o.WriteErr, o.Pending
-	if landed(o.Results) {
+	if slices.ContainsFunc(o.Results, func(r writer.Result) bool { return r.Err == nil }) {
 		s.Store.LastWrite = o.At
 	}
-	switch {
-	case !o.Passed:
-	case o.Problem.Kind != "":
-		s.Counts.Blocked++
-	case len(o.Writes) > 0:
-		s.Counts.Changed++
-	default:
-		s.Counts.Unchanged++
+	if o.Passed && o.Problem.Kind == "" {
+		s.Counts.Planned++
 	}
 	if !s.At.IsZero() {
 		s.At = o.At
 	}
 	b.publish()
-}
-
-// landed reports whether a write succeeded.
-func landed(results []writer.Result) bool {
-	for _, r := range results {
-		if r.Err == nil {
-			return true
-		}
-	}
-	return false
 }
 
 // publish shows the status.

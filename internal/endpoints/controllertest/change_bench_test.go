@@ -120,7 +120,7 @@ func (f *fleet) change() time.Duration {
 	return time.Since(began)
 }
 
-// Read implements controllertest.Source.
+// Read implements pool.Source.
 func (f *fleet) Read(context.Context) ([]inventory.Node, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

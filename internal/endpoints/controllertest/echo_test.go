@@ -18,7 +18,7 @@ func TestWhatTheStoreSaysAgainIsNotDecidedOnAgain(t *testing.T) {
 		w := newWorld(t, 11, 12, 13)
 		s := w.start()
 		during(10 * time.Second)
-		decided := func() uint64 { return s.Status().Counts.Changed + s.Status().Counts.Unchanged }
+		decided := func() uint64 { return s.Status().Counts.Planned }
 		before := decided()
 		for range 5 {
 			w.store.SetService(w.store.service)

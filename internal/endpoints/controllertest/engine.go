@@ -19,12 +19,6 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 )
 
-// Source reads the inventory of the remote cluster.
-type Source = pool.Source
-
-// Prober checks the health of one address.
-type Prober = pool.Prober
-
 // Store holds the slices.
 type Store = writer.Store
 
@@ -33,13 +27,9 @@ type Announcer interface {
 	Announce(notice explain.Notice)
 }
 
-// Stalled is how long a loop may not have come round before the program counts as
-// dead (contract 31).
-const Stalled = 30 * time.Second
-
 // Options are what a Engine is made of.
 type Options struct {
-	Source Source
+	Source pool.Source
 	// SourceChanged and StoreChanged receive a value when the next answer of Source
 	// or Store will differ; nil where they cannot know.
 	SourceChanged, StoreChanged <-chan struct{}
@@ -52,8 +42,8 @@ type Options struct {
 	FreeReads bool
 	// Prober is nil with HEALTH_CHECK_MODE=off. Checker makes that of another check than the
 	// wanted one, which slices tell of; where it is nil, Prober does that too.
-	Prober  Prober
-	Checker func(check assign.Check) (Prober, error)
+	Prober  pool.Prober
+	Checker func(check assign.Check) (pool.Prober, error)
 	// Pool and Binding are the documents of the variables; where they are nil, they are made
 	// of the target and the policy.
 	Pool    *v1alpha1.EndpointPool
@@ -126,7 +116,7 @@ func (s *Engine) Run(ctx context.Context) error { return s.server.Run(ctx) }
 
 // Alive reports whether the loops, where they run, still come round. A dead
 // source, backend or API server does not stop them (contract 31).
-func (s *Engine) Alive() bool { return s.LoopAge() < Stalled }
+func (s *Engine) Alive() bool { return s.server.Alive() }
 
 // LoopAge returns how long ago the slower of the loops came round last, 0 where
 // none runs.

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
-	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/controllertest"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/pool"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
@@ -40,7 +40,7 @@ func TestContract227AnotherPortWaitsUntilItAnswers(t *testing.T) {
 		w.stop()
 		var open atomic.Bool
 		w.opts.Prober, w.opts.Target.Ports = closedPort{w, &open}, []publish.Port{{Name: "http", Protocol: publish.TCP, Number: 9090}}
-		w.opts.Checker = func(check assign.Check) (controllertest.Prober, error) {
+		w.opts.Checker = func(check assign.Check) (pool.Prober, error) {
 			if check.Port != 8080 {
 				t.Errorf("got a check of port %d, want one of the port of before", check.Port)
 			}

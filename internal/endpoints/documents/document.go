@@ -21,6 +21,9 @@ type Key struct {
 	Name      string `json:"name"`
 }
 
+// Rest is the name of what stands for documents of a namespace that are too many to be known by name.
+const Rest = "*"
+
 // String returns "EndpointPool blue" or "EndpointBinding shop/web".
 func (k Key) String() string {
 	if k.Namespace == "" {

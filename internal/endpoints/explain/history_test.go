@@ -66,7 +66,9 @@ func (h *chronicle) tell(o pool.Outcome) {
 		h.cycles = explain.Prepend(h.cycles, *story.Cycle)
 	}
 	for _, line := range story.Lines {
-		h.lines = append(h.lines, strings.TrimSpace(line.Message+" "+strings.Trim(fmt.Sprint(line.Args), "[]")))
+		if line.Level > explain.Debug {
+			h.lines = append(h.lines, strings.TrimSpace(line.Message+" "+strings.Trim(fmt.Sprint(line.Args), "[]")))
+		}
 	}
 }
 

@@ -17,8 +17,6 @@ const mostLines = 20
 
 // Pool is the memory of what was reported of a pool; nothing, if zero.
 type Pool struct {
-	// Thorough says that every changed decision is logged as well.
-	Thorough bool
 	// ModeSince is when the mode was entered.
 	ModeSince time.Time
 	// Moves are members that entered a state, by state.
@@ -81,9 +79,7 @@ func (p Pool) Tell(o pool.Outcome) (Pool, Story) {
 		p.ModeSince = o.At
 	}
 	p.register = p.register.update(o.Source.Decisions, o.Verdict, changes, o.Judged, o.At)
-	if p.Thorough {
-		s.found(p.register.newest, o.At)
-	}
+	s.found(p.register.newest, o.At)
 	return p, s
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
@@ -126,16 +125,21 @@ func (s *Story) problem(before, after publish.Problem) {
 // seen says once of each slice that it has one of our names but is not ours, or
 // that it publishes endpoints too.
 func (s *Story) seen(before, after publish.State) {
+	refused, beside := make(map[publish.Refusal]bool), make(map[[2]string]bool) // others decide how many there are
+	for _, r := range before.Refused {
+		refused[r] = true
+	}
+	for _, b := range before.Beside { // how many endpoints it has may change all day
+		beside[[2]string{b.Name, b.Manager}] = true
+	}
 	for _, r := range after.Refused {
-		if !slices.Contains(before.Refused, r) {
+		if !refused[r] {
 			s.announce(Notice{Reason: SliceOwnedByOther, Note: r.Message})
 			s.say(Warn, "slice has another owner and is left alone", "slice", r.Name, "message", r.Message)
 		}
 	}
 	for _, b := range after.Beside {
-		// How many endpoints it has may change all day.
-		same := func(was publish.ForeignSlice) bool { return was.Name == b.Name && was.Manager == b.Manager }
-		if !slices.ContainsFunc(before.Beside, same) {
+		if !beside[[2]string{b.Name, b.Manager}] {
 			s.announce(Notice{Reason: MirroredSliceFound, Note: b.Message})
 			s.say(Warn, "another slice publishes endpoints of the Service", "slice", b.Name, "manager", b.Manager, "endpoints", b.Endpoints, "message", b.Message)
 		}

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -28,8 +29,7 @@ type exposition struct {
 	sound time.Time
 	// pools are sorted by name.
 	pools []poolView
-	// shown are the targets that have series of their own, sorted; unlisted is how many
-	// have none.
+	// shown are the targets that have series of their own; unlisted is how many have none.
 	shown    []targetView
 	unlisted int
 	// problems counts the targets by problem.
@@ -56,6 +56,8 @@ type targetView struct {
 	// that they are written.
 	filled, blocked           bool
 	published, ready, pending int
+	// turn is how many of its namespace with a problem come before it, with it.
+	turn int
 	// problems are sorted.
 	problems []string
 }
@@ -146,10 +148,22 @@ func (v *exposition) addTargets(outcomes map[assign.Group]*pool.Outcome, dryRun 
 	}
 	v.shown = all
 	if len(all) > mostTargets {
-		v.shown = slices.DeleteFunc(slices.Clone(all), func(t targetView) bool { return len(t.problems) == 0 })
-		v.shown = v.shown[:min(len(v.shown), mostTargets)]
+		v.shown = troubled(all)
 	}
 	v.unlisted = len(all) - len(v.shown)
+}
+
+// troubled returns those with a problem that have series: one of each namespace comes first, so that no
+// team takes the series of others.
+func troubled(all []targetView) []targetView {
+	shown := slices.DeleteFunc(slices.Clone(all), func(t targetView) bool { return len(t.problems) == 0 })
+	turn := make(map[string]int)
+	for i := range shown {
+		turn[shown[i].Namespace]++
+		shown[i].turn = turn[shown[i].Namespace]
+	}
+	slices.SortStableFunc(shown, func(a, b targetView) int { return cmp.Compare(a.turn, b.turn) })
+	return shown[:min(len(shown), mostTargets)]
 }
 
 // leaving says what becomes of a target that is not what its document or annotation says.

@@ -405,3 +405,23 @@ func TestWhatCannotBeginIsAProblemUntilItDoes(t *testing.T) {
 		want(t, c.gather(), map[string]float64{`pool_problem{kind="Source",pool="blue"}`: holds, `services_with_problem{kind="NotFilled"}`: holds})
 	}
 }
+
+// Contract 73: a team with many problems takes no series of others.
+func TestContract73NamespacesTakeTurnsWithSeries(t *testing.T) {
+	t.Parallel()
+	c := newCrowd(t, "blue")
+	g := group("blue", 80)
+	for _, name := range append(make([]string, 1500), "shop/web", "shop/api") {
+		if name == "" {
+			name = fmt.Sprintf("evil/web-%d", len(c.filled))
+		}
+		o := written(1, 1)
+		o.WriteErr = errOutage
+		c.fill(c.fills(name, use(g, assign.Active)), o)
+	}
+	c.planned(documents.Set{})
+	want(t, c.gather(), map[string]float64{
+		`service_ready_endpoints{target_namespace="shop",target_service="web"}`: 1, `service_ready_endpoints{target_namespace="shop",target_service="api"}`: 1,
+		"services_unlisted": 502,
+	})
+}

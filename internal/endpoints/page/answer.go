@@ -1,21 +1,15 @@
 package page
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/report"
 )
-
-// worthPacking is from how many bytes on an answer is compressed.
-const worthPacking = 1 << 10
 
 // question is what a request asks for.
 type question[K report.Answer] struct {
@@ -82,10 +76,6 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, contentType string
 		return
 	}
 	text, err := render()
-	packs := err == nil && len(text) >= worthPacking && acceptsGzip(r.Header)
-	if packs {
-		text, err = packed(text)
-	}
 	s.rendering.leave()
 	if none := (*report.NoService)(nil); errors.As(err, &none) {
 		http.Error(w, none.Message, http.StatusNotFound)
@@ -99,10 +89,6 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, contentType string
 	header := w.Header()
 	header.Set("Content-Type", contentType)
 	header.Set("Content-Length", strconv.Itoa(len(text)))
-	header.Set("Vary", "Accept-Encoding")
-	if packs {
-		header.Set("Content-Encoding", "gzip")
-	}
 	_, _ = w.Write(text) // a client that went away misses nothing
 }
 
@@ -110,34 +96,6 @@ func (s *Server) send(w http.ResponseWriter, r *http.Request, contentType string
 func busy(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", retryAfter)
 	http.Error(w, "too many requests at once; try again in "+retryAfter+" s", http.StatusServiceUnavailable)
-}
-
-// acceptsGzip reports whether the client takes gzip.
-func acceptsGzip(header http.Header) bool {
-	for coding := range strings.SplitSeq(strings.Join(header.Values("Accept-Encoding"), ","), ",") {
-		name, weight, _ := strings.Cut(coding, ";")
-		if !strings.EqualFold(strings.TrimSpace(name), "gzip") {
-			continue
-		}
-		_, value, _ := strings.Cut(weight, "=")
-		q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-		return err != nil || q > 0
-	}
-	return false
-}
-
-// packed compresses, fast rather than well.
-func packed(text []byte) ([]byte, error) {
-	var out bytes.Buffer
-	packer, err := gzip.NewWriterLevel(&out, gzip.BestSpeed)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := packer.Write(text); err != nil {
-		return nil, err
-	}
-	err = packer.Close()
-	return out.Bytes(), err
 }
 
 const (

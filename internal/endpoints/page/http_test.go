@@ -1,9 +1,7 @@
 package page_test
 
 import (
-	"compress/gzip"
 	"encoding/json"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -119,30 +117,6 @@ func TestTheJSONIsTheDocumentAndCompact(t *testing.T) {
 	}
 	if doc.Summary != w.doc.Summary || len(doc.Nodes) != 3 || doc.Nodes[1].Reason != "ProbeRefused" || strings.Contains(got.body, "\n ") {
 		t.Errorf("got %s", got.body)
-	}
-}
-
-func TestAnswersAreCompressedForThoseWhoAskForIt(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	plain := w.ask(http.MethodGet, w.admin, "/api/v1/services/default/web")
-	for accept, want := range map[string]string{
-		"gzip": "gzip", "br, gzip;q=0.5": "gzip", "GZIP": "gzip", "gzip;q=0": "", "gzip; q=0.0, br": "", "br": "", "": "", "xgzip": "",
-	} {
-		got := w.ask(http.MethodGet, w.admin, "/api/v1/services/default/web", [2]string{"Accept-Encoding", accept})
-		if got.header.Get("Content-Encoding") != want || got.header.Get("Vary") != "Accept-Encoding" {
-			t.Errorf("%q: got %q, Vary %q, want %q and Accept-Encoding", accept, got.header.Get("Content-Encoding"), got.header.Get("Vary"), want)
-		}
-		if want == "" {
-			continue
-		}
-		packed, err := gzip.NewReader(strings.NewReader(got.body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if text, err := io.ReadAll(packed); err != nil || string(text) != plain.body {
-			t.Errorf("%q: got another text than without compression (%v)", accept, err)
-		}
 	}
 }
 

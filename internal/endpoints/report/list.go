@@ -34,7 +34,11 @@ func (s *survey) head() *Services {
 	if s.Only == (assign.Key{}) {
 		out.Documents = s.documents()
 	}
+	lost := room{}
 	for _, l := range s.Snapshot.Plan.Lost {
+		if !lost.take(l.Namespace) {
+			continue
+		}
 		out.ServicesWithoutPool = append(out.ServicesWithoutPool, ServiceWithoutPool{Namespace: l.Namespace, Service: l.Service, Pool: l.Pool, Slice: l.Slice, Endpoints: l.Endpoints})
 	}
 	return out
@@ -43,11 +47,31 @@ func (s *survey) head() *Services {
 // documents say what became of them.
 func (s *survey) documents() *Documents {
 	out := &Documents{Generation: s.Snapshot.Documents.Generation, Mistakes: []Mistake{}, StatusError: s.StatusError}
+	shown := room{}
 	for _, m := range s.Snapshot.Documents.Mistakes {
-		place := m.Place()
-		out.Mistakes = append(out.Mistakes, Mistake{Place: place, Message: strings.TrimPrefix(m.Error(), place+": ")})
+		if of, _, _ := strings.Cut(m.Document, "/"); shown.take(of) {
+			place := m.Place()
+			out.Mistakes = append(out.Mistakes, Mistake{Place: place, Message: strings.TrimPrefix(m.Error(), place+": ")})
+		}
+	}
+	if more := len(s.Snapshot.Documents.Mistakes) - len(out.Mistakes); more > 0 {
+		out.Mistakes = append(out.Mistakes, Mistake{Place: "documents", Message: fmt.Sprintf("%d more mistakes are not listed; correct the listed ones first", more)})
 	}
 	return out
+}
+
+// room counts by namespace what an answer lists of what teams make: 1,000 of one namespace, 5,000 in all.
+type room map[string]int
+
+// take reports whether one more of a namespace is listed.
+func (r room) take(namespace string) bool {
+	const mostOfNamespace, most, all = 1000, 5000, "*" // no namespace has that name
+	fits := r[namespace] < mostOfNamespace && r[all] < most
+	if fits {
+		r[namespace]++
+		r[all]++
+	}
+	return fits
 }
 
 // statuses are those of all targets, and of Services whose wishes are all refused.
@@ -63,10 +87,12 @@ func (s *survey) statuses() []ServiceStatus {
 		status.Refusals, status.Notices = d.Refusals, d.Notices
 		all = append(all, status)
 	}
+	var last assign.Key
 	for _, r := range s.Snapshot.Plan.Refusals {
-		if _, is := s.find(r.Key); is || len(all) > len(targets) && all[len(all)-1].is(r.Key) {
+		if _, is := s.find(r.Key); is || r.Key == last {
 			continue
 		}
+		last = r.Key
 		all = append(all, ServiceStatus{
 			Namespace: r.Namespace, Service: r.Service, Condition: Refused, DryRun: s.DryRun,
 			Summary: fmt.Sprintf("no endpoint is published for %s: %s", r.Key, r.Reason),
@@ -74,11 +100,6 @@ func (s *survey) statuses() []ServiceStatus {
 		})
 	}
 	return all
-}
-
-// is reports whether the status is that of the Service.
-func (t *ServiceStatus) is(key assign.Key) bool {
-	return t.Namespace == key.Namespace && t.Service == key.Service
 }
 
 // status is a document in a line or two.

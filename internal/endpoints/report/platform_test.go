@@ -458,3 +458,28 @@ func TestContract229TheFirstPageIsThatOfTheOnlyService(t *testing.T) {
 		}
 	}
 }
+
+// TestContract71TheListHasABoundedPartOfWhatTeamsMakeWrong: what one namespace does hides nothing of others.
+func TestContract71TheListHasABoundedPartOfWhatTeamsMakeWrong(t *testing.T) {
+	t.Parallel()
+	p := newPlatform(t).pool("blue", good(t)).target("shop", "a", "blue")
+	add := func(namespace, service string) {
+		p.Snapshot.Documents.Mistakes = append(p.Snapshot.Documents.Mistakes, documents.Mistake{File: documents.APIServer, Document: "EndpointBinding " + namespace + "/" + service, Rule: "is wrong", Remedy: "correct it"})
+		p.Snapshot.Plan.Lost = append(p.Snapshot.Plan.Lost, assign.PublishedSlice{Key: assign.Key{Namespace: namespace, Service: service}, Pool: "gone", Slice: service + ".gone", Endpoints: 1})
+	}
+	for i := range 1200 {
+		add("evil", fmt.Sprintf("web-%04d", i))
+	}
+	add("shop", "b")
+	got := p.Services(report.Query{})
+	mistakes, lost := got.Documents.Mistakes, got.ServicesWithoutPool
+	if len(mistakes) != 1002 || len(lost) != 1001 || lost[1000].Namespace != "shop" || !strings.HasPrefix(mistakes[1000].Message, "EndpointBinding shop/b") || !strings.HasPrefix(mistakes[1001].Message, "200 more mistakes") {
+		t.Errorf("got %d mistakes and %d Services without a pool, the last ones %+v and %+v", len(mistakes), len(lost), mistakes[len(mistakes)-1], lost[len(lost)-1])
+	}
+	for i := range 20_000 {
+		add(fmt.Sprintf("team-%04d", i/10), fmt.Sprintf("web-%d", i%10))
+	}
+	if got := p.Services(report.Query{}); len(got.Documents.Mistakes) != 5001 || len(got.ServicesWithoutPool) != 5000 {
+		t.Errorf("got %d mistakes and %d Services without a pool", len(got.Documents.Mistakes), len(got.ServicesWithoutPool))
+	}
+}

@@ -40,7 +40,8 @@ type Services struct {
 type Documents struct {
 	// Generation counts the changes of the documents in effect.
 	Generation uint64 `json:"generation"`
-	// Mistakes are all that is wrong with them, in the order of the files.
+	// Mistakes are what is wrong with them, in the order of the files; where not all are listed, the
+	// last one says how many more there are.
 	Mistakes []Mistake `json:"mistakes"`
 	// StatusError says of which objects in the API server the status is not written, and why.
 	StatusError string `json:"statusError,omitempty"`

@@ -29,11 +29,11 @@ type Watcher struct {
 	news    chan struct{}
 	changed chan struct{}
 	// revision counts what the watches told.
-	revision atomic.Uint64
+	revision  atomic.Uint64
+	unwritten atomic.Pointer[[]Failure]
 
-	mu        sync.Mutex
-	set       documents.Set
-	unwritten []Failure
+	mu  sync.Mutex
+	set documents.Set
 }
 
 // New returns a watcher of an API server, whose documents may not go beyond the bounds. It does

@@ -56,13 +56,6 @@ func unavailable(err error) bool {
 	return errors.As(err, &e) && e.Unavailable
 }
 
-// waits reports whether an object is not to be tried yet. Another version of it may be
-// accepted. It expects the lock.
-func (s *statuses) waits(key documents.Key, now time.Time) bool {
-	r := s.refusals[key]
-	return r != nil && now.Before(r.next) && r.version == s.watcher.version(key)
-}
-
 // any reports whether there may be objects that were refused, or others.
 func (s *statuses) any(refused bool) bool {
 	s.mu.Lock()
@@ -123,23 +116,17 @@ func (s *statuses) tell() {
 		return cmp.Or(b.Since.Compare(a.Since), cmp.Compare(a.Key.String(), b.Key.String()))
 	})
 	over := len(now) == 0 && len(s.watcher.Unwritten()) > 0
-	s.watcher.unwrite(now)
+	s.watcher.unwritten.Store(&now)
 	if news || over {
 		s.Trouble(now)
 	}
 }
 
-// unwrite notes the objects whose status is not written.
-func (w *Watcher) unwrite(now []Failure) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.unwritten = now
-}
-
 // Unwritten returns the objects whose status is not written, those that were refused last
 // first.
 func (w *Watcher) Unwritten() []Failure {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.unwritten
+	if all := w.unwritten.Load(); all != nil {
+		return *all
+	}
+	return nil
 }

@@ -128,7 +128,8 @@ func (k *kind) set(o *object) {
 	if before := k.objects[o.document.Key]; before != nil && before.version == o.version {
 		o.sent = before.sent
 	}
-	k.objects[o.document.Key] = k.fit(o)
+	o = k.fit(o)
+	k.objects[o.document.Key] = o
 	k.tell(o.document.Key.Namespace)
 }
 
@@ -157,7 +158,7 @@ func (k *kind) replace(all []*object, revision string) error {
 		if now[key] != nil {
 			continue
 		}
-		if o.leftOut && !undone {
+		if o.leftOut && !undone || key.Name == documents.Rest {
 			k.count(o, -1)
 			continue
 		}
@@ -167,7 +168,9 @@ func (k *kind) replace(all []*object, revision string) error {
 	}
 	slices.SortFunc(all, func(a, b *object) int { return a.size - b.size }) // most fit where the smallest come first
 	for _, o := range all {
-		now[o.document.Key] = k.fit(o)
+		delete(now, o.document.Key)
+		o = k.fit(o)
+		now[o.document.Key] = o
 	}
 	k.objects, k.listed, k.had, k.missing = now, true, true, false
 	if leftOut {

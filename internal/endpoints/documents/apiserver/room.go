@@ -13,6 +13,9 @@ const (
 	mostOfNamespace = 16 << 20
 	// perBinding is what a binding takes without its ports and mistakes, and perPort a port.
 	perBinding, perPort = 1 << 10, 128
+	// mostNamed is how many bindings of one namespace are known by name that there is no room for.
+	// All others of those of which nothing is in effect are known as one.
+	mostNamed = 1000
 )
 
 // space is how many bytes the bindings of a namespace take, and how many of them were refused.
@@ -44,6 +47,16 @@ func (o object) refuse(inEffect, most int) *object {
 	return &o
 }
 
+// rest stands for the bindings of a namespace that are not known by name. It lasts until the next list.
+func (k *kind) rest(namespace string) *object {
+	key := documents.Key{Kind: k.name, Namespace: namespace, Name: documents.Rest}
+	return &object{leftOut: true, document: documents.Document{Key: key, Object: new(documents.Object), Mistakes: []documents.Mistake{{
+		File: documents.APIServer, Document: key.String(),
+		Rule:   fmt.Sprintf("has no room: more than %d bindings of the namespace have none, and the others are not known by name, so what is published there stays", mostNamed),
+		Remedy: "delete bindings of the namespace, or remove ports from them",
+	}}}}
+}
+
 // size returns how many bytes the known version of an object takes. The lock is held.
 func (k *kind) size(key documents.Key) int {
 	if o := k.objects[key]; o != nil {
@@ -52,7 +65,8 @@ func (k *kind) size(key documents.Key) int {
 	return 0
 }
 
-// fit returns what is kept of an object in place of the known version. The lock is held.
+// fit returns what is kept of an object in place of the known version: the rest, where its name is not
+// kept. The lock is held.
 func (k *kind) fit(o *object) *object {
 	before := k.size(o.document.Key)
 	k.count(k.objects[o.document.Key], -1)
@@ -61,6 +75,9 @@ func (k *kind) fit(o *object) *object {
 	}
 	if o.size > before && k.spaces[o.document.Key.Namespace].used+o.size > k.most {
 		o = o.refuse(before, k.most)
+	}
+	if o.refused && o.size == 0 && k.spaces[o.document.Key.Namespace].refused >= mostNamed {
+		return k.rest(o.document.Key.Namespace)
 	}
 	k.count(o, 1)
 	return o
@@ -81,10 +98,11 @@ func (k *kind) count(o *object, sign int) {
 	}
 }
 
-// tell says that something changed in a namespace. Where half of its room is free, what was refused
-// is listed again. The lock is held.
+// tell says that something changed in a namespace. Where half of its room or of the names is free,
+// what was refused is listed again. The lock is held.
 func (k *kind) tell(namespace string) {
-	if s := k.spaces[namespace]; s.refused > 0 && s.used <= k.most/2 {
+	s, rest := k.spaces[namespace], k.objects[documents.Key{Kind: k.name, Namespace: namespace, Name: documents.Rest}]
+	if s.refused > 0 && s.used <= k.most/2 || rest != nil && s.refused <= mostNamed/2 {
 		k.watch.ListAgain()
 	}
 	k.watcher.signal()

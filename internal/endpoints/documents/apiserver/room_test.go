@@ -184,3 +184,57 @@ func TestContract244OfAListThatIsNotCompleteABoundedPartIsHeld(t *testing.T) {
 	}
 	runtime.KeepAlive(held)
 }
+
+// TestContract244OfBindingsWithoutRoomAThousandAreKnownByName: of the others that they exist. They are in
+// effect when there is room.
+func TestContract244OfBindingsWithoutRoomAThousandAreKnownByName(t *testing.T) {
+	const count, fit, named, left = 1300, 56, 1000, 25
+	for _, way := range []string{"a list", "a watch"} {
+		bubble.Test(t, func(t *testing.T) {
+			a := newAPI()
+			w := newWatcher(t, a)
+			w.SetRoom(64 << 10)
+			if way == "a watch" {
+				running(t, w)
+				time.Sleep(soon)
+				synctest.Wait()
+			}
+			for i := range count {
+				a.apply(fmt.Sprintf("namespaces/evil/endpointbindings/web-%04d", i), web)
+			}
+			if way == "a list" {
+				running(t, w)
+			}
+			check := func(inEffect, refused int, rest bool) {
+				t.Helper()
+				synctest.Wait()
+				var got struct {
+					inEffect, refused int
+					rest              bool
+				}
+				set := w.Set()
+				for _, e := range set.Entries {
+					switch {
+					case e.Key.Namespace != "evil":
+					case e.Key.Name == documents.Rest:
+						got.rest = !e.Usable() && len(e.Mistakes) == 1 && strings.Contains(e.Mistakes[0].Error(), "more than 1000 bindings")
+					case e.Usable():
+						got.inEffect++
+					default:
+						got.refused++
+					}
+				}
+				if got.inEffect != inEffect || got.refused != refused || got.rest != rest || !set.Complete {
+					t.Errorf("%s: got %+v, complete %v, want %d, %d, %v", way, got, set.Complete, inEffect, refused, rest)
+				}
+			}
+			time.Sleep(10 * time.Second)
+			check(fit, named, true)
+			for i := range count - left {
+				a.remove(fmt.Sprintf("namespaces/evil/endpointbindings/web-%04d", i), false)
+			}
+			time.Sleep(time.Minute)
+			check(left, 0, false)
+		})
+	}
+}

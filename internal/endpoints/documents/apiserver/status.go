@@ -83,7 +83,7 @@ func (w *Watcher) Tell(ctx context.Context, options StatusOptions) {
 	if s.Fence == nil {
 		s.Fence = func(ctx context.Context, write func(context.Context) error) error { return write(ctx) }
 	}
-	defer w.unwrite(nil) // it is another replica's then
+	defer w.unwritten.Store(nil) // it is another replica's then
 	var again sync.WaitGroup
 	defer again.Wait()
 	again.Go(func() { s.keep(ctx, true) })
@@ -137,8 +137,8 @@ type update struct {
 	says    summary
 }
 
-// due returns what differs and may be written now, in the order of what is wanted, and no
-// more than a batch. It reports whether something waits that may differ.
+// due returns what differs and may be written now, no more than a batch. It reports whether
+// something waits that may differ.
 func (s *statuses) due(all iter.Seq[Status], now time.Time, refused bool) (due []update, waits bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,18 +156,31 @@ func (s *statuses) due(all iter.Seq[Status], now time.Time, refused bool) (due [
 			waits = true
 			continue
 		}
-		if last, ever := s.wrote[want.Key]; ever && now.Sub(last) < least || s.waits(want.Key, now) {
+		if last, ever := s.wrote[want.Key]; ever && now.Sub(last) < least {
 			waits = true
 			continue
 		}
-		if u, differs := s.watcher.differs(&want, now); !differs {
+		u, differs := s.watcher.differs(&want, now)
+		switch r := s.refusals[want.Key]; {
+		case !differs:
 			delete(s.refusals, want.Key)
-		} else if due = append(due, u); len(due) == batch {
-			return due, true
+		case r != nil && now.Before(r.next) && r.version == u.version: // another version may be accepted
+			waits = true
+		default:
+			if due = append(due, u); len(due) == 2*batch {
+				due = s.first(due)
+			}
 		}
 	}
 	s.forget(known, now)
-	return due, waits
+	return s.first(due), waits
+}
+
+// first returns a batch of those that were written longest ago: objects that change all the time
+// hold up no other. It expects the lock.
+func (s *statuses) first(due []update) []update {
+	slices.SortStableFunc(due, func(a, b update) int { return s.wrote[a.key].Compare(s.wrote[b.key]) })
+	return due[:min(len(due), batch)]
 }
 
 // write writes some of them, and reports whether any was accepted.
@@ -257,17 +270,6 @@ func (w *Watcher) differs(want *Status, now time.Time) (u update, differs bool) 
 		"apiVersion": v1alpha1.APIVersion, "kind": want.Key.Kind, "metadata": metadata, "status": status,
 	})
 	return update{want.Key, object, o.version, says}, err == nil
-}
-
-// version returns the version of an object that is known, empty for none.
-func (w *Watcher) version(key documents.Key) string {
-	k := w.kindOf(key.Kind)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if o := k.objects[key]; o != nil {
-		return o.version
-	}
-	return ""
 }
 
 // kindOf returns what is known of a kind.

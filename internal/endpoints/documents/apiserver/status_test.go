@@ -92,12 +92,17 @@ func (w *wantedStatus) options() apiserver.StatusOptions {
 // telling keeps the statuses until the test ends.
 func telling(t *testing.T, a *api, w *wantedStatus) {
 	t.Helper()
+	tellingAs(t, a, w.options())
+}
+
+func tellingAs(t *testing.T, a *api, options apiserver.StatusOptions) {
+	t.Helper()
 	watcher := watched(t, a)
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		watcher.Tell(ctx, w.options())
+		watcher.Tell(ctx, options)
 	}()
 	t.Cleanup(func() {
 		stop()
@@ -352,4 +357,36 @@ func TestContract123AStatusThatIsNotStoredAsSentIsNotWrittenAgainAndAgain(t *tes
 			})
 		})
 	}
+}
+
+// TestContract85ObjectsThatChangeAllTheTimeHoldUpNoOther: 40 of a team do, and come before the one of
+// another; the API server takes a second for each status.
+func TestContract85ObjectsThatChangeAllTheTimeHoldUpNoOther(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		a, w := newAPI(), &wantedStatus{ready: 2}
+		w.more = a.crowd(40, "a")
+		options := w.options()
+		wanted := options.Want
+		options.Want = func() (iter.Seq[apiserver.Status], bool) {
+			all, busy := wanted()
+			list := slices.Collect(all)
+			for _, of := range list[1:] {
+				of.Binding.Ready = fmt.Sprint(time.Now().UnixNano())
+			}
+			return slices.Values(append(list[1:], list[0])), busy
+		}
+		options.Revision = func() uint64 { return uint64(time.Now().UnixNano()) }
+		options.Fence = func(ctx context.Context, write func(context.Context) error) error {
+			time.Sleep(time.Second)
+			return write(ctx)
+		}
+		tellingAs(t, a, options)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		if of := func(update string) bool { return strings.Contains(update, `"name":"web"`) }; !slices.ContainsFunc(a.updates, of) {
+			t.Errorf("of %d statuses in a minute none is that of web", len(a.updates))
+		}
+	})
 }

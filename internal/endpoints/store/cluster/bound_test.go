@@ -386,3 +386,26 @@ func TestContract33ASliceOfATargetThatIsGoneIsForgotten(t *testing.T) {
 		t.Errorf("%d slices that are gone are kept", n)
 	}
 }
+
+// TestContract170OfSlicesBesideATargetAHundredAreTold: others may make any number for its Service.
+func TestContract170OfSlicesBesideATargetAHundredAreTold(t *testing.T) {
+	inWorld(t, []string{"shop"}, func(t *testing.T, w *world, hub *cluster.Hub) {
+		synctest.Wait()
+		store := viewOf(t, hub, "shop", "web", "web.blue")
+		state := loaded(t, store)
+		if len(state.Beside) != 100 || len(state.Slices) != 1 {
+			t.Fatalf("got %d slices beside %d, want 100 beside one", len(state.Beside), len(state.Slices))
+		}
+		w.put("DELETED", sliceOf("shop", state.Beside[0].Name, "web", others, 1))
+		synctest.Wait()
+		if after := loaded(t, store); len(after.Beside) != 100 || after.Beside[0].Name == state.Beside[0].Name {
+			t.Errorf("got %d slices beside ours after one went", len(after.Beside))
+		}
+	}, func(w *world) {
+		w.put("ADDED", serviceOf("shop", "web"))
+		w.put("ADDED", sliceOf("shop", "web.blue", "web", manager, 1))
+		for i := range 150 {
+			w.put("ADDED", sliceOf("shop", fmt.Sprintf("x%03d", i), "web", others, 1))
+		}
+	})
+}

@@ -47,31 +47,13 @@ func (s *scope) replaceSlices(all []*content, revision string) error {
 	}
 	for _, c := range all {
 		s.watchedSlice(c.Slice, func(one *cachedSlice) {
-			if one.set(c, revision); one.owner != nil && c.counted { // it had none while the list came
+			if one.set(c, revision); one.owner != nil && c.counted { // its target came while the list was read
 				s.mark(one)
 			}
 		})
 	}
 	kube.Signal(s.hub.changed)
 	return nil
-}
-
-// listingSlices bounds what is kept of the slices of one list that no target owns until it is complete:
-// where that is too much, the number of their endpoints alone, as is kept of those of others.
-func (s *scope) listingSlices() func(*content) *content {
-	size := 0
-	return func(is *content) *content {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		owns := func(store *Store) bool { _, _, its := store.target.ParseName(is.Slice); return its }
-		if is.ours && !slices.ContainsFunc(s.space.stores, owns) {
-			if size+perSlice+is.size() > s.space.room {
-				is = is.number()
-			}
-			size += perSlice + is.size()
-		}
-		return is
-	}
 }
 
 // gone takes over that a slice left the watch. One that selects slices by label does not

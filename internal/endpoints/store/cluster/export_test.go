@@ -51,10 +51,15 @@ var Follows = follows
 
 // Listing is what each Service of one list goes through as it comes, and what takes the complete list.
 func Listing(h *Hub) (reduce func(any) any, complete func([]any)) {
-	return listing(h.all()[0].services.Store)
+	return listingOf(h.all()[0].services.Store)
 }
 
-func listing(feed kube.Store) (reduce func(any) any, complete func([]any)) {
+// ListingSlices is the same of slices.
+func ListingSlices(h *Hub) (reduce func(any) any, complete func([]any)) {
+	return listingOf(h.all()[0].slices.Store)
+}
+
+func listingOf(feed kube.Store) (reduce func(any) any, complete func([]any)) {
 	transform := feed.Transformer()
 	reduce = func(object any) any {
 		kept, err := transform(object)
@@ -63,13 +68,5 @@ func listing(feed kube.Store) (reduce func(any) any, complete func([]any)) {
 		}
 		return kept
 	}
-	return reduce, func(all []any) { _ = feed.Replace(all, "1") }
+	return reduce, func(all []any) { _ = feed.Replace(all, "1000000") }
 }
-
-// ListingSlices is Listing of slices.
-func ListingSlices(h *Hub) (reduce func(any) any, complete func([]any)) {
-	return listing(h.all()[0].slices.Store)
-}
-
-// Dirty is how many slices of a store have to be read.
-func Dirty(h *Hub, s *Store) int { return len(h.all()[0].dirty(s)) }

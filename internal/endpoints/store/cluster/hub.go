@@ -229,7 +229,7 @@ func (s *space) slice(name string) *cachedSlice {
 	if s.slices[name] == nil {
 		s.slices[name] = &cachedSlice{}
 		for _, store := range s.stores {
-			if _, _, its := store.target.ParseName(name); its {
+			if store.owns(name) {
 				store.own[name], s.slices[name].owner = s.slices[name], store
 			}
 		}

@@ -1,6 +1,9 @@
 package cluster
 
-import "container/heap"
+import (
+	"container/heap"
+	"slices"
+)
 
 // listing bounds what is kept of the Services of one list until it is complete: of those that say
 // most, known ones and those of targets last, only that they exist.
@@ -20,6 +23,23 @@ func (s *scope) listing() func(*Service) *Service {
 			*most.Service = *most.bare() // it was given to no one yet
 		}
 		return is
+	}
+}
+
+// listingSlices bounds what is kept of the slices with our label of one list until it is complete: twice
+// what is kept whole of those of no target, and then the number of their endpoints.
+func (s *scope) listingSlices() func(*content) *content {
+	size := 0
+	return func(c *content) *content {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if c.ours {
+			size += c.size()
+		}
+		if size > 2*s.space.room && c.ours && !slices.ContainsFunc(s.space.stores, func(store *Store) bool { return store.owns(c.Slice) }) {
+			return c.number()
+		}
+		return c
 	}
 }
 

@@ -80,9 +80,7 @@ func (s *scope) join(store *Store) error {
 	defer s.mu.Unlock()
 	space, target := &s.space, store.target
 	for _, other := range space.stores {
-		_, _, overlaps := other.target.ParseName(target.SliceName)
-		_, _, overlapped := target.ParseName(other.target.SliceName)
-		if overlaps || overlapped {
+		if other.owns(target.SliceName) || store.owns(other.target.SliceName) {
 			return fmt.Errorf("kube store: the targets of Services %s and %s in namespace %s have slice names in common: %s and %s",
 				other.target.Service, target.Service, target.Namespace, other.target.SliceName, target.SliceName)
 		}
@@ -96,7 +94,7 @@ func (s *scope) join(store *Store) error {
 		s.services.ListAgain()
 	}
 	for name, one := range space.slices {
-		if _, _, its := target.ParseName(name); its {
+		if store.owns(name) {
 			store.own[name], one.owner = one, store
 			if space.weigh(one); one.content != nil && one.content.counted {
 				s.mark(one)
@@ -137,7 +135,7 @@ func (s *scope) known(store *Store) (service publish.Service, contents []*conten
 		}
 	}
 	for _, one := range s.space.labelled[store.target.Service] {
-		if one.owner != store && one.beside(store).count > 0 {
+		if len(contents) < len(store.own)+mostBeside && one.owner != store && one.beside(store).count > 0 {
 			contents = append(contents, one.content)
 		}
 	}

@@ -99,6 +99,8 @@ const (
 	mostOfNobodys = 8 << 20
 	// perSlice is what a slice takes without its texts and endpoints.
 	perSlice = 512
+	// mostBeside is of how many slices a target is told that they publish beside its own.
+	mostBeside = 100
 )
 
 // publication is what a slice says of itself.

@@ -49,6 +49,12 @@ func (s *Store) Follow(changed func()) {
 	}
 }
 
+// owns reports whether a slice has a name of the target.
+func (s *Store) owns(name string) bool {
+	_, _, its := s.target.ParseName(name)
+	return its
+}
+
 // tell says that something may have changed. The caller has the scope's lock.
 func (s *Store) tell() {
 	if s.follower != nil {
@@ -79,7 +85,7 @@ func (s *Store) Load(ctx context.Context) (publish.State, error) {
 	}
 	objects := make([]*discoveryv1.EndpointSlice, 0, len(contents))
 	for _, c := range contents {
-		if _, _, its := s.target.ParseName(c.Slice); its && c.counted {
+		if s.owns(c.Slice) && c.counted {
 			return publish.State{}, fmt.Errorf("the endpoints of slice %s are not known: %w", c.Slice, unreadErr)
 		}
 		object, err := c.unpack()
