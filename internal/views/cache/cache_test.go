@@ -315,7 +315,7 @@ func TestContract39WhatWasReadIsNotTakenAwayByAnOlderEvent(t *testing.T) {
 		"it was gone":  func(s *server) { s.gone(cache.Slices, "web-1") },
 	} {
 		s, r := filled()
-		r.relist(cache.Slices, everything(s, cache.Slices))
+		r.relist(cache.Slices, allSlices(s))
 		between(s)
 		s.slice("web-1", "web", 1)
 		r.confirm()

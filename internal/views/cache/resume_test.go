@@ -42,7 +42,7 @@ func TestContract41AClientThatMovesMissesNothingAndKeepsNothing(t *testing.T) {
 			s.slice("web-1", "web", 1)
 			from.catchUp()
 			to.catchUp()
-			from.relist(cache.Slices, everything(s, cache.Slices))
+			from.relist(cache.Slices, allSlices(s))
 			s.service("web", 80, true)
 			from.deliver(cache.Services)
 		},
@@ -52,7 +52,7 @@ func TestContract41AClientThatMovesMissesNothingAndKeepsNothing(t *testing.T) {
 			from.catchUp()
 			to.catchUp()
 			s.slice("web-2", "web", 2)
-			from.relist(cache.Slices, everything(s, cache.Slices))
+			from.relist(cache.Slices, allSlices(s))
 			for _, unconfirmed := range from.Unconfirmed() {
 				from.There(unconfirmed, s.held[unconfirmed.Kind][unconfirmed.Key])
 			}
@@ -64,7 +64,7 @@ func TestContract41AClientThatMovesMissesNothingAndKeepsNothing(t *testing.T) {
 			from.catchUp()
 			to.catchUp()
 			s.slice("web-2", "web", 2)
-			from.relist(cache.Slices, everything(s, cache.Slices))
+			from.relist(cache.Slices, allSlices(s))
 			s.slice("web-1", "web", 1, 3)
 			from.deliver(cache.Slices)
 			to.deliver(cache.Slices)

@@ -340,10 +340,10 @@ func listed(c *cache.Cache, ready bool) map[string]string {
 	return found
 }
 
-// everything is what an empty list leaves out.
-func everything(s *server, kind cache.Kind) map[join.Key]bool {
+// allSlices are what an empty list leaves out.
+func allSlices(s *server) map[join.Key]bool {
 	left := map[join.Key]bool{}
-	for key := range s.held[kind] {
+	for key := range s.held[cache.Slices] {
 		left[key] = true
 	}
 	return left
