@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/store/cluster"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/memory"
@@ -28,13 +29,21 @@ func TestContract57OfASliceOnlyWhatIsNeededIsKept(t *testing.T) {
 		return
 	}
 	for managedBy, most := range map[string]int{manager: 3000, others: 1300} {
-		var used [3]int
-		for i, slices := range []int{1, 50, 250} { // the first one makes what a process has once: caches of types, say
+		var few int
+		var used func() int
+		for _, slices := range []int{1, 50, 250} { // the first one makes what a process has once: caches of types, say
+			if used != nil {
+				few = used()
+			}
 			var end func()
-			used[i], end = memoryOf(t, slices, 100, managedBy)
+			used, end = memoryOf(t, slices, 100, managedBy)
 			defer end() // not earlier: what goes meanwhile would be missing in the next figure
 		}
-		each := (used[2] - used[1]) / 200
+		// What made the list may hold it a little longer than the watch needs to begin.
+		each := (used() - few) / 200
+		for deadline := time.Now().Add(waitLimit); each > most && time.Now().Before(deadline); {
+			each = (used() - few) / 200
+		}
 		if t.Logf("%s: %d bytes", managedBy, each); each > most {
 			t.Errorf("got %d bytes for a slice of %s and its Service, want at most %d", each, managedBy, most)
 		}
@@ -54,16 +63,16 @@ func BenchmarkMemory(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				used, end := memoryOf(b, size.slices, size.endpoints, size.manager)
+				b.ReportMetric(float64(used())/1e6, "MB")
 				end()
-				b.ReportMetric(float64(used)/1e6, "MB")
 			}
 		})
 	}
 }
 
-// memoryOf returns how much is in use for a hub that watches so many slices, each of
+// memoryOf returns what says how much is in use for a hub that watches so many slices, each of
 // a Service of its own, with a view of each that is ours; and what ends it.
-func memoryOf(t testing.TB, many, endpoints int, managedBy string) (used int, end func()) {
+func memoryOf(t testing.TB, many, endpoints int, managedBy string) (used func() int, end func()) {
 	t.Helper()
 	w := newWorld()
 	for i := range many {
@@ -88,8 +97,7 @@ func memoryOf(t testing.TB, many, endpoints int, managedBy string) (used int, en
 		stores = append(stores, store)
 	}
 	w.awaitWatches(t, 2) // until then the first lists are in use
-	used = memory.Live() - before
-	return used, func() {
+	return func() int { return memory.Live() - before }, func() {
 		stop()
 		runtime.KeepAlive(w)
 		runtime.KeepAlive(stores)
