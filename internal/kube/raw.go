@@ -35,7 +35,7 @@ func (r *Raw) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// anyJSON is a part of an object that nobody reads.
+// anyJSON is any JSON value, of which nothing is kept.
 type anyJSON struct{}
 
 // UnmarshalJSON implements json.Unmarshaler.

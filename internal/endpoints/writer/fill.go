@@ -90,7 +90,7 @@ func (l *loop) start(f *fill, now time.Time) {
 		again = later(again, now.Add(heartbeat))
 	}
 	if now.Before(again) {
-		f.State = nil // it may be another by then, and nobody hears of that meanwhile
+		f.State = nil // changes are not followed until then, so the store is read again
 		l.agenda.set(f, again)
 		return
 	}

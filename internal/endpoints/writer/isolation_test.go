@@ -321,22 +321,29 @@ func TestContract54APanicStopsOneTargetAndIsTriedAgain(t *testing.T) {
 	})
 }
 
+// comesBack stops a target by a panic, and adds it again with what its store has.
+func (c *crowd) comesBack(t *testing.T, name string) *crowdService {
+	t.Helper()
+	bad := c.all[name]
+	bad.set(func() { bad.observe = func(writer.Outcome) { panic("once") } })
+	bad.added.Changed()
+	synctest.Wait()
+	bad.set(func() { bad.observe = nil })
+	c.remove(bad)
+	state, err := bad.Memory.Load(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	bad.fill.State = &state
+	c.add(bad)
+	return bad
+}
+
 // TestContract54ATargetThatComesBackAfterAPanicIsDecidedOnWithItsState, although no other verdict
 // comes.
 func TestContract54ATargetThatComesBackAfterAPanicIsDecidedOnWithItsState(t *testing.T) {
 	inCrowd(t, writer.SetOptions{}, []string{"bad/web"}, func(t *testing.T, c *crowd) {
-		bad := c.all["bad/web"]
-		bad.set(func() { bad.observe = func(writer.Outcome) { panic("once") } })
-		bad.added.Changed()
-		synctest.Wait()
-		bad.set(func() { bad.observe = nil })
-		c.remove(bad)
-		state, err := bad.Memory.Load(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		bad.fill.State = &state
-		c.add(bad)
+		bad := c.comesBack(t, "bad/web")
 		c.set.Publish("blue", verdict(2, 1))
 		synctest.Wait()
 		if got := bad.published(); got != "1=ready 2=ready" {
@@ -353,18 +360,7 @@ func TestContract54ATargetThatComesBackAfterAPanicIsDecidedOnWithItsState(t *tes
 // came is out of date by then.
 func TestContract54ATargetThatComesBackAfterAPanicIsReadWhenItIsTriedAgain(t *testing.T) {
 	inCrowd(t, writer.SetOptions{}, []string{"bad/web"}, func(t *testing.T, c *crowd) {
-		bad := c.all["bad/web"]
-		bad.set(func() { bad.observe = func(writer.Outcome) { panic("once") } })
-		bad.added.Changed()
-		synctest.Wait()
-		bad.set(func() { bad.observe = nil })
-		c.remove(bad)
-		state, err := bad.Memory.Load(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		bad.fill.State = &state
-		c.add(bad)
+		bad := c.comesBack(t, "bad/web")
 		bad.Memory.Remove("web.blue")
 		bad.added.Changed()
 		during(time.Second)
