@@ -12,7 +12,7 @@ Usage: hack/recreate-ionos-node.sh [OPTION...] NODE
 Cordons and drains NODE of the remote cluster, deletes it through the Managed
 Kubernetes API, waits for a new node in its pool, and then until the slices of the
 Service have the new node's address as ready and no address of the old node. It asks
-before it begins. It does not begin unless another endpoint is ready.
+before it begins. It does not begin, and deletes nothing, unless another endpoint is ready.
 
   --recreate         ask the API to recreate the node instead of deleting it: the
                      new node is there before the old node goes, and you pay for
@@ -125,6 +125,11 @@ published() {
     jq -r '.items[].endpoints // [] | .[] | (.conditions.serving and (.conditions.terminating | not)) as $ready | .addresses[] | "\(.) \($ready)"' | canonical
 }
 
+# others prints how many endpoints are ready that are none of the node.
+others() {
+  awk 'NR == FNR {old[$1]; next} $2 == "true" && !($1 in old)' <(printf '%s\n' "$old") <(published) | wc -l
+}
+
 need curl jq python3
 for name in IONOS_CLUSTER_ID IONOS_DATACENTER_ID IONOS_PRIVATE_LAN_ID; do need_variable "$name" ID "the id in the IONOS Cloud"; done
 [ -n "${IONOS_TOKEN:-}" ] || { need_variable IONOS_TOKEN_FILE FILE "a file with the token" && need_file IONOS_TOKEN_FILE; }
@@ -153,9 +158,9 @@ done
 [ -n "$pool" ] || die "no node pool of cluster $IONOS_CLUSTER_ID has node $node (id ${id:-unknown})" "remedy: correct IONOS_CLUSTER_ID, or name a node that IONOS manages"
 old=$(addresses_of "$id")
 say "node $node is $id in pool $pool, with $(wc -w <<<"$before") nodes; addresses on LAN $IONOS_PRIVATE_LAN_ID: ${old:-none}"
-others=$(awk 'NR == FNR {old[$1]; next} $2 == "true" && !($1 in old)' <(printf '%s\n' "$old") <(published) | wc -l)
-[ "$others" -gt 0 ] || die "no other endpoint is ready in the slices of the Service; without $node the Service would not answer" "remedy: hack/verify-endpointslice.sh; add a node to the pool first"
-say "$others other endpoints are ready"
+ready=$(others)
+[ "$ready" -gt 0 ] || die "no other endpoint is ready in the slices of the Service; without $node the Service would not answer" "remedy: hack/verify-endpointslice.sh; add a node to the pool first"
+say "$ready other endpoints are ready"
 
 verb=delete
 [ "$recreate" = false ] || verb=recreate
@@ -169,6 +174,7 @@ confirm "This deletes the machine of $node for good."
 secured cordon "$node" >&2 || die "$node was not cordoned, see above; no node was deleted" "remedy: a user who may patch nodes"
 secured drain "$node" --ignore-daemonsets --delete-emptydir-data --timeout="${drain_timeout}s" >&2 ||
   die "$node was not drained, see above; it is cordoned, no node was deleted" "remedy: move the remaining Pods and run the script again, or $kubectl --kubeconfig $SECURED_KUBECONFIG uncordon $node"
+[ "$(others)" -gt 0 ] || die "no other endpoint is ready any more; $node is cordoned and drained, no node was deleted" "remedy: hack/verify-endpointslice.sh; $kubectl --kubeconfig $SECURED_KUBECONFIG uncordon $node"
 case $verb in
   delete) ionos DELETE "$cluster/$pool/nodes/$id" >/dev/null ;;
   recreate) ionos POST "$cluster/$pool/nodes/$id/replace" >/dev/null ;;

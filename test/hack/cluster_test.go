@@ -45,6 +45,7 @@ func TestTheScriptsAgainstACluster(t *testing.T) {
 		"MaintenanceCurlSumsUpAndRemoves":    sumsUpAnswers,
 		"RecreateReplacesTheNode":            replacesTheNode,
 		"RecreateChangesNothingUnlessAsked":  replacesNothing,
+		"RecreateDeletesNoLastNode":          deletesNoLastNode,
 		"CheckSecuredNodesJudgesEachNode":    judgesNodes,
 		"AClusterThatDoesNotAnswerIsNamed":   namesADeadCluster,
 		"WithoutTheObjectTheVariableIsNamed": namesTheVariable,

@@ -244,3 +244,30 @@ func replacesNothing(t *testing.T, w *world) {
 		}
 	}
 }
+
+// deletesNoLastNode: the other endpoints went while the node was drained, so it may be the only one that answers.
+func deletesNoLastNode(t *testing.T, w *world) {
+	api, node := w.cloud(t)
+	service, err := w.client.CoreV1().Services(w.namespace).Get(t.Context(), "web", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.client.DiscoveryV1().EndpointSlices(w.namespace).Create(t.Context(), right(service), metav1.CreateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	dir := fake(t, "kubectl", fmt.Sprintf(`case " $* " in
+  *" drain "*) %[1]q -n %[2]q delete endpointslices web-remote >&2 ;;
+esac
+exec %[1]q "$@"
+`, w.cp.KubectlPath(), w.namespace))
+	w.script("recreate-ionos-node.sh", "--yes", "--timeout", "5", node).with(map[string]string{"KUBECTL_PATH": filepath.Join(dir, "kubectl")}).run(t).
+		want(1, "1 other endpoints are ready", "no other endpoint is ready any more", "no node was deleted", "remedy: ")
+	if !w.unschedulable(t, node) {
+		t.Error("the node was not cordoned")
+	}
+	for path := range api.Counts().ByPath {
+		if strings.Contains(path, "/nodes/") {
+			t.Errorf("got an order at %s, want none", path)
+		}
+	}
+}

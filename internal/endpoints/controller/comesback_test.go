@@ -91,3 +91,27 @@ func TestContract228ADrainGoesOnWhereTheDocumentOfThePoolChanges(t *testing.T) {
 		w.stop()
 	})
 }
+
+// TestContract13AWrongInventoryTakesNothingAwayWhereTheDocumentOfThePoolChanges: its endpoints answer, so
+// they join, and are still none of those of which a share may go.
+func TestContract13AWrongInventoryTakesNothingAwayWhereTheDocumentOfThePoolChanges(t *testing.T) {
+	t.Parallel()
+	bubble.Test(t, func(t *testing.T) {
+		w, pools := blueAndRed(t)
+		w.service("shop/web", "http:8080")
+		w.documents(pools, bindingOf("shop/web", "blue"))
+		w.start()
+		during(20 * time.Second)
+		w.pool("blue", "10.0.0.3", "10.0.0.4")
+		during(2 * worldPoll)
+		all := []string{"10.0.0.1=ready", "10.0.0.2=ready", "10.0.0.3=ready", "10.0.0.4=ready"}
+		if got := w.in("shop/web.blue"); !slices.Equal(got, all) {
+			t.Fatalf("got %q, want %q", got, all)
+		}
+		w.documents(strings.ReplaceAll(pools, "  source:", "  healthCheck: {rise: 3}\n  source:"), bindingOf("shop/web", "blue"))
+		if during(worldPoll + worldDrain); !slices.Equal(w.in("shop/web.blue"), all) {
+			t.Errorf("got %q after a change of the document, want %q", w.in("shop/web.blue"), all)
+		}
+		w.stop()
+	})
+}

@@ -125,7 +125,7 @@ func (g *groups) renew(ctx context.Context, plan assign.Plan, key assign.Group, 
 	case again:
 		before.silence()
 		decided := before.verdict.Load()
-		from = beginning{members: decided.Members, drains: decided.Drains(), without: before.without}
+		from = beginning{members: decided.Members, past: decided.Past(), without: before.without}
 	default: // until the next verdict all stays as it is
 		before.silence()
 		g.server.set.Publish(name(key), nil)
@@ -180,7 +180,7 @@ func (g *groups) begin(ctx context.Context, key assign.Group, p *poolReader, che
 	now := &group{reader: p.reader, health: p.document.Spec.HealthCheck, guard: p.document.Spec.Guard, checking: checking}
 	options := pool.GroupOptions{
 		Reader: p.reader, Prober: checking.Prober, Policy: checking.Policy, HealthTimeout: checking.Timeout,
-		HoldHub: s.holds, HoldPort: checking.HoldPort, Port: key.Check.Port, Asker: s.opts.Asker, Drains: from.drains,
+		HoldHub: s.holds, HoldPort: checking.HoldPort, Port: key.Check.Port, Asker: s.opts.Asker, Past: from.past,
 		Publish: func(v *guard.Verdict) { now.publish(s, key, v) }, Observe: s.teller.ofGroup(key, now),
 	}
 	if checking.Prober != nil {

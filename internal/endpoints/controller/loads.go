@@ -11,6 +11,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/assign"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/documents"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/explain"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
@@ -68,10 +69,10 @@ func (f *filler) unreadable() error {
 
 // beginning is what a group starts from.
 type beginning struct {
-	// members are what is published by its targets, or by those that will take it. Those in
-	// drains drain since then, as far as is known.
+	// members are what is published by its targets, or by those that will take it, and past is
+	// what else is known of them.
 	members []inventory.Member
-	drains  map[netip.Addr]time.Time
+	past    map[netip.Addr]guard.Past
 	// without are the targets whose stores cannot be opened or read.
 	without []assign.Key
 }
@@ -82,7 +83,7 @@ type beginning struct {
 // read again with each plan.
 func (t *targets) beginning(p assign.Plan, g assign.Group, waits bool) (from beginning, known bool) {
 	read := 0
-	from.drains = make(map[netip.Addr]time.Time)
+	from.past = make(map[netip.Addr]guard.Past)
 	for _, each := range p.Targets {
 		for i, u := range each.Uses {
 			if u.Group != g && (u.Next == nil || u.Next.Group != g) {
@@ -101,7 +102,7 @@ func (t *targets) beginning(p assign.Plan, g assign.Group, waits bool) (from beg
 			before := t.server.groups.running[u.Group]
 			if before != nil && before.verdict.Load() != nil && !slices.Contains(before.without, each.Key) {
 				from.members = merged(from.members, before.verdict.Load().Members)
-				maps.Copy(from.drains, before.verdict.Load().Drains())
+				maps.Copy(from.past, before.verdict.Load().Past())
 			} else { // as they are now: what was read at first may be long ago
 				now, _ := t.state(each.Key, f.fills[i].of.SliceName)
 				from.take(now.Slices)
@@ -116,8 +117,9 @@ func (b *beginning) take(own []publish.Slice) {
 	b.members = merged(b.members, publish.Published(publish.State{Slices: own}))
 	for _, s := range own {
 		for _, m := range s.Endpoints {
-			if m.State == inventory.StateDraining && s.Changed.After(b.drains[m.Address]) {
-				b.drains[m.Address] = s.Changed
+			if was := b.past[m.Address]; m.State == inventory.StateDraining && s.Changed.After(was.Drains) {
+				was.Drains = s.Changed
+				b.past[m.Address] = was
 			}
 		}
 	}

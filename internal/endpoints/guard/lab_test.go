@@ -31,8 +31,8 @@ type lab struct {
 	now     time.Time
 	health  inventory.Health
 	verdict guard.Verdict
-	// drains is since when a restart finds endpoints that drain.
-	drains map[netip.Addr]time.Time
+	// past is what a restart knows of endpoints.
+	past map[netip.Addr]guard.Past
 	// forbidden are those that a restart may not check any more.
 	forbidden map[netip.Addr]bool
 	// inventory is what the newest read listed, and placement what every read comes with.
@@ -74,8 +74,24 @@ func (l *lab) restart(published string) {
 		members = append(members, inventory.Member{Address: addr(name), State: stateNamed(state)})
 	}
 	l.health = inventory.Health{}
-	l.verdict = guard.Verdict{Memory: guard.Recover(members, l.now, l.drains, l.forbidden)}
+	l.verdict = guard.Verdict{Memory: guard.Recover(members, l.now, l.past, l.forbidden)}
 	l.decide(nil)
+}
+
+// anew lets a group begin anew with what is published, as after a change of its document.
+func (l *lab) anew() {
+	l.Helper()
+	l.past = l.verdict.Past()
+	l.restart(l.states())
+}
+
+// drainsSince is what slices say of endpoints that drain.
+func drainsSince(at time.Time, backends string) map[netip.Addr]guard.Past {
+	past := map[netip.Addr]guard.Past{}
+	for _, name := range strings.Fields(backends) {
+		past[addr(name)] = guard.Past{Drains: at}
+	}
+	return past
 }
 
 func stateNamed(name string) inventory.State {

@@ -195,19 +195,20 @@ func (m *member) drained() bool {
 // that a restart changes nothing (contract 28). An address that stands in two
 // slices counts once, with the better state.
 //
-// drains is since when members drain, as far as their slices say: a restart does not begin
-// that anew (contract 228). Those that are forbidden may not be checked any more, because the
-// filter refuses their addresses today. What rejected inventories leave out of them goes after
-// the threshold.
-func Recover(members []inventory.Member, now time.Time, drains map[netip.Addr]time.Time, forbidden map[netip.Addr]bool) Memory {
+// past is what else is known of members: a restart does not begin a drain anew (contract 228).
+// Those that are forbidden may not be checked any more, because the filter refuses their
+// addresses today. What rejected inventories leave out of them goes after the threshold.
+func Recover(members []inventory.Member, now time.Time, past map[netip.Addr]Past, forbidden map[netip.Addr]bool) Memory {
 	var memory Memory
 	for _, m := range members {
 		if m.State == inventory.Absent {
 			continue
 		}
+		was := past[m.Address]
 		recovered := &member{Member: m, found: m.State, since: now, everPassed: true, basis: untried, unlisted: true, unconfirmed: m.State == inventory.StateDown, forbidden: forbidden[m.Address]}
-		if since := drains[m.Address]; m.State == inventory.StateDraining && !since.IsZero() {
-			recovered.leaveAt = now.Add(since.Sub(now)) // by the clock that cannot be set, from here on
+		recovered.newly, recovered.longSilent = was.Brought, was.LongSilent
+		if m.State == inventory.StateDraining && !was.Drains.IsZero() {
+			recovered.leaveAt = now.Add(was.Drains.Sub(now)) // by the clock that cannot be set, from here on
 		}
 		p := &memory.pools[familyOf(m.Address)]
 		p.members, p.recovered = append(p.members, recovered), true
@@ -222,17 +223,26 @@ func Recover(members []inventory.Member, now time.Time, drains map[netip.Addr]ti
 	return memory
 }
 
-// Drains is since when the members drain that do, for a group that goes on with them.
-func (v *Verdict) Drains() map[netip.Addr]time.Time {
-	drains := make(map[netip.Addr]time.Time)
+// Past is what is known of a member beyond its state, by the slices or by the group before.
+type Past struct {
+	// Drains is since when it drains; zero where that is not known.
+	Drains time.Time
+	// Brought says that a rejected inventory was the first to list it, and LongSilent that it
+	// proves nothing any more about the prober.
+	Brought, LongSilent bool
+}
+
+// Past is what a group that goes on with the members has to know of them.
+func (v *Verdict) Past() map[netip.Addr]Past {
+	past := make(map[netip.Addr]Past)
 	for _, p := range v.Memory.pools {
 		for _, m := range p.members {
-			if m.State == inventory.StateDraining {
-				drains[m.Address] = m.leaveAt
+			if m.State == inventory.StateDraining || m.newly || m.longSilent {
+				past[m.Address] = Past{m.leaveAt, m.newly, m.longSilent}
 			}
 		}
 	}
-	return drains
+	return past
 }
 
 // Rejected returns how many scheduled rejected inventories came in a row.

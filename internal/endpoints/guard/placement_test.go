@@ -1,7 +1,6 @@
 package guard_test
 
 import (
-	"net/netip"
 	"slices"
 	"strings"
 	"testing"
@@ -471,8 +470,7 @@ func TestContract235ARestartTrustsNoPlacementMoreThanBefore(t *testing.T) {
 	l.wantTold(inventory.PlacementRejected)
 	t.Run("in the middle of a rollout it goes on", func(t *testing.T) {
 		l := newLab(t)
-		l.drains = map[netip.Addr]time.Time{addr("a"): l.now.Add(-20 * time.Second)}
-		l.drains[addr("b")] = l.drains[addr("a")]
+		l.past = drainsSince(l.now.Add(-20*time.Second), "a b")
 		l.restart("a=draining b=draining c=ready d=ready")
 		l.policy.MaxRemovalPercent = 34
 		l.placement = placing("c d")

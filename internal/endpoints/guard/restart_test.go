@@ -122,7 +122,7 @@ func TestContract28DrainingMemberAfterARestart(t *testing.T) {
 	for since, left := range map[time.Duration]time.Duration{-20 * time.Second: 10 * time.Second, -time.Hour: 0, time.Hour: 30 * time.Second} {
 		t.Run(fmt.Sprintf("Contract228 drains on since %s", since), func(t *testing.T) {
 			l := newLab(t)
-			l.drains = map[netip.Addr]time.Time{addr("a"): l.now.Add(since), addr("b"): l.now.Add(since)}
+			l.past = drainsSince(l.now.Add(since), "a b")
 			l.restart("a=draining b=ready c=ready")
 			l.pass("a b c b c")
 			l.read("b c")
@@ -136,7 +136,7 @@ func TestContract28DrainingMemberAfterARestart(t *testing.T) {
 	}
 	t.Run("drains anew after it was listed", func(t *testing.T) {
 		l := newLab(t)
-		l.drains = map[netip.Addr]time.Time{addr("a"): l.now.Add(-time.Hour)}
+		l.past = drainsSince(l.now.Add(-time.Hour), "a")
 		l.restart("a=draining b=ready c=ready")
 		l.pass("a b c b c")
 		l.read("a b c")
@@ -248,7 +248,7 @@ func TestContract32AJumpOfTheClockEndsNoDrainThatGoesOnAfterARestart(t *testing.
 	l := newLab(t)
 	l.now = time.Now()
 	began := l.now.Round(0).Add(-20 * time.Second)
-	l.drains = map[netip.Addr]time.Time{addr("a"): began}
+	l.past = drainsSince(began, "a")
 	l.restart("a=draining b=ready c=ready")
 	l.pass("a b c b c")
 	l.read("b c")
@@ -256,4 +256,53 @@ func TestContract32AJumpOfTheClockEndsNoDrainThatGoesOnAfterARestart(t *testing.
 	if got, want := l.verdict.Next, began.Add(l.policy.DrainPeriod); !got.Equal(want) || !strings.Contains(got.String(), " m=") {
 		t.Errorf("got that it drains until %v, want %v by the monotonic clock", got, want)
 	}
+}
+
+// TestContract13WhatARejectedInventoryBroughtIsSuchWhereAGroupBeginsAnew: otherwise a wrong inventory
+// whose endpoints answer would take the right ones away as soon as a document changes.
+func TestContract13WhatARejectedInventoryBroughtIsSuchWhereAGroupBeginsAnew(t *testing.T) {
+	l := running(t, "a b c")
+	l.read("d e f")
+	l.pass("d e f d e f")
+	l.wantMode("Hold TooManyRemovals")
+	for range 3 {
+		l.anew()
+		l.pass("a b c d e f a b c d e f")
+		l.signal("d e f")
+		l.want(ready("a b c d e f"))
+		l.wantMode("Hold TooManyRemovals")
+	}
+	l.read("a b c d e f")
+	l.anew()
+	l.pass("a b c d e f a b c d e f")
+	l.read("d e f")
+	l.want("a=draining b=draining c=draining " + ready("d e f"))
+}
+
+// TestContract14LongSilenceIsKnownWhereAGroupBeginsAnew: otherwise endpoints that are long dead would hide
+// for minutes that another one died.
+func TestContract14LongSilenceIsKnownWhereAGroupBeginsAnew(t *testing.T) {
+	l := running(t, "a b c d e f")
+	for _, dead := range []string{"a b", "c d"} {
+		for range 4 {
+			l.silence(dead)
+		}
+		for range 8 {
+			l.now = l.now.Add(time.Minute)
+			l.silence("a b " + dead)
+			l.pass("e f")
+		}
+	}
+	const dead = "a=down b=down c=down d=down "
+	l.want(dead + "e=ready f=ready")
+	l.anew()
+	l.pass("e f")
+	l.silence("a b c d")
+	l.read("a b c d e f")
+	for range 4 {
+		l.now = l.now.Add(time.Second)
+		l.silence("f a b c d")
+		l.pass("e")
+	}
+	l.want(dead + "e=ready f=down")
 }

@@ -165,7 +165,7 @@ func (r *row) remember(w *world) (m member) {
 	if r.condition == passing || r.condition == failing && (r.next == inventory.StateDown || w.failOpen) {
 		m.movedAt = time.Time{}
 	}
-	m.longSilent = r.longSilent
+	m.longSilent = r.longSilent || m.longSilent && !r.streak.Known()
 	m.everPassed = r.everPassed()
 	m.unproved = m.unproved && (m.standing == unplaced || r.condition != passing)
 	m.basis = r.basis(w)

@@ -40,8 +40,8 @@ type GroupOptions struct {
 	// Asker asks other replicas about endpoints that this one does not reach; nil where there
 	// are none.
 	Asker *peers.Asker
-	// Drains is since when endpoints drain that are published so at first, as far as is known.
-	Drains map[netip.Addr]time.Time
+	// Past is what is known of endpoints that are published at first.
+	Past map[netip.Addr]guard.Past
 	// Publish gets each verdict, and Observe, which may be nil, the outcome of each
 	// event after its verdict was published. They must not block.
 	Publish func(*guard.Verdict)

@@ -52,7 +52,7 @@ func (l *loop) start(members []inventory.Member) {
 	l.judged, l.beatDue = now, now.Add(heartbeat)
 	l.intake.wait = min(l.opts.HealthTimeout, firstCheck) + l.opts.grace()
 	l.ineligible = ineligible(members, l.opts.Reader.opts.Rules)
-	verdict := l.decide(guard.Input{Now: now, Memory: guard.Recover(members, now, l.opts.Drains, l.ineligible)}, l.opts.Policy)
+	verdict := l.decide(guard.Input{Now: now, Memory: guard.Recover(members, now, l.opts.Past, l.ineligible)}, l.opts.Policy)
 	l.verdict = &verdict
 	l.publisher = publisher{grace: l.opts.grace(), published: l.verdict}
 	l.opts.Publish(l.verdict)

@@ -289,7 +289,7 @@ func (s *Source) ask(ctx context.Context, nodes []inventory.Node) error {
 // question is a list of network cards that the API can be asked for.
 type question func(context.Context) (directory, error)
 
-// askTwice asks once more where a list of several pages misses a server that was there
+// askTwice asks once more where a list of several pages misses a network card that was there
 // before, or where there was no list before. When a server is deleted between two pages,
 // the first one of the next page moves to the page that was read already.
 func (s *Source) askTwice(ctx context.Context, nodes []inventory.Node, ask question) (directory, error) {

@@ -49,10 +49,32 @@ func TestContract02ASecondLookThatFailsIsNoRead(t *testing.T) {
 	}
 }
 
-func serverMoves(t *testing.T, first, named bool, times int64) {
+// Nor is the second network card of a server whose first one is found.
+func TestContract02ANetworkCardThatMovesToAReadPageIsNotLost(t *testing.T) {
+	t.Parallel()
+	c, moves := movingCloud(t)
+	var servers []ionostest.Server
+	for n := range 7 {
+		servers = append(servers, machine(n, fmt.Sprint("worker-", n), fmt.Sprint("10.0.0.", n)))
+	}
+	servers[3].NICs = append(servers[3].NICs, ionostest.NIC{ID: nicID(30), LAN: lan, IPs: []string{"10.0.1.3"}})
+	c.SetServers(servers...)
+	source := c.source(t, tell(worker(serverID(3), "worker-3"), worker(serverID(4), "worker-4")))
+	for _, times := range []int64{0, 1} {
+		moves.Store(times)
+		if got := read(t, source)[0].Addresses; len(got) != 2 || moves.Load() > 0 {
+			t.Errorf("got the addresses %v, and %d servers have not moved; want both addresses", got, moves.Load())
+		}
+	}
+}
+
+// movingCloud has seven servers, and pages of four items. While a second page is asked for, the
+// oldest server goes, as often as is said.
+func movingCloud(t *testing.T) (*cloud, *atomic.Int64) {
+	t.Helper()
 	api := ionostest.New(ionostest.Options{Datacenter: datacenter, Cluster: cluster, LAN: lan})
 	api.Populate(7)
-	var moves atomic.Int64
+	moves := new(atomic.Int64)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		query := r.URL.Query()
 		if query.Get("offset") == "4" && moves.Add(-1) >= 0 {
@@ -63,6 +85,11 @@ func serverMoves(t *testing.T, first, named bool, times int64) {
 		api.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
+	return &cloud{API: api, url: server.URL}, moves
+}
+
+func serverMoves(t *testing.T, first, named bool, times int64) {
+	c, moves := movingCloud(t)
 	var nodes []inventory.Node
 	for n := 3; n <= 6; n++ {
 		id := serverID(n)
@@ -71,7 +98,7 @@ func serverMoves(t *testing.T, first, named bool, times int64) {
 		}
 		nodes = append(nodes, worker(id, fmt.Sprint("worker-", n)))
 	}
-	source := (&cloud{API: api, url: server.URL}).source(t, tell(nodes...))
+	source := c.source(t, tell(nodes...))
 	if !first {
 		read(t, source)
 	}

@@ -412,16 +412,16 @@ func (d *directory) add(nic document, lan int, listed bool, c card) error {
 // answers reports whether the server of every node was found.
 func (d directory) answers(nodes []inventory.Node) bool {
 	r := resolverOf(nodes, d, nil, place{})
-	return !slices.ContainsFunc(nodes, func(n inventory.Node) bool { return isWanted(n) && !r.finds(n) })
+	return !slices.ContainsFunc(nodes, func(n inventory.Node) bool { return isWanted(n) && r.cardsOf(n) == 0 })
 }
 
-// lost reports whether the server of a node is not found now, and was before or was not
-// looked for in that way.
+// lost reports whether a network card of a node's server is not found now that was before, or
+// none of a server that was not looked for in that way.
 func (d directory) lost(nodes []inventory.Node, before directory) bool {
 	now, then := resolverOf(nodes, d, nil, place{}), resolverOf(nodes, before, nil, place{})
 	return slices.ContainsFunc(nodes, func(n inventory.Node) bool {
 		first := before.cards == nil || serverID(n) == "" && before.servers == nil
-		return isWanted(n) && !now.finds(n) && (first || then.finds(n))
+		return isWanted(n) && (now.cardsOf(n) < then.cardsOf(n) || first && now.cardsOf(n) == 0)
 	})
 }
 
@@ -472,6 +472,8 @@ type machine struct {
 	addresses []netip.Addr
 	// leftOut says why others of its addresses are not among them.
 	leftOut []string
+	// cards is how many network cards it has there.
+	cards int
 }
 
 // resolver finds the addresses of nodes in one directory.
@@ -516,11 +518,10 @@ func resolve(nodes []inventory.Node, d directory, moving map[netip.Addr]bool, at
 	return resolved
 }
 
-// finds reports whether the server of a node has a network card there.
-func (r resolver) finds(node inventory.Node) bool {
+// cardsOf returns how many network cards the server of a node has there.
+func (r resolver) cardsOf(node inventory.Node) int {
 	server, _ := r.find(node)
-	_, attached := r.machines[server]
-	return attached
+	return r.machines[server].cards
 }
 
 // find returns the server of a node, and why it has no address there if so.
@@ -584,6 +585,7 @@ func (d directory) machines(moving map[netip.Addr]bool, at place) map[string]mac
 			continue
 		}
 		m := machines[c.server]
+		m.cards++
 		for _, addr := range distinct(c.addresses) {
 			switch {
 			case moving[addr]:
@@ -598,7 +600,7 @@ func (d directory) machines(moving map[netip.Addr]bool, at place) map[string]mac
 	}
 	for server, m := range machines {
 		slices.Sort(m.leftOut)
-		machines[server] = machine{distinct(m.addresses), slices.Compact(m.leftOut)}
+		machines[server] = machine{distinct(m.addresses), slices.Compact(m.leftOut), m.cards}
 	}
 	return machines
 }
