@@ -56,11 +56,18 @@ func (o *Outbox) ranked(writes []publish.Write, known []publish.Slice) []entry {
 	return entries
 }
 
-// losses returns what the write takes away, where the server refuses the whole or what
-// the whole waits for: a dead endpoint does not stay because something else is refused.
+// losses returns what the write takes away, where the server refuses the whole, or where what
+// the whole waits for cannot be written: a dead endpoint does not stay because of something else.
 func (o *Outbox) losses(w publish.Write, planned []publish.Slice) (losses publish.Write, found bool) {
-	refused := func(name string) bool { return o.records[name] != nil && o.records[name].refused }
-	if !refused(w.Slice.Name) && !slices.ContainsFunc(w.After, refused) {
+	fails := func(name string) bool {
+		r := o.records[name]
+		return name != w.Slice.Name && r != nil && r.err != nil
+	}
+	awaited := slices.Clone(w.After)
+	for _, addr := range w.Removed {
+		awaited = append(awaited, o.arriving(addr)...)
+	}
+	if r := o.records[w.Slice.Name]; (r == nil || !r.refused) && !slices.ContainsFunc(awaited, fails) {
 		return publish.Write{}, false
 	}
 	losses, found = publish.Losses(find(planned, w.Slice.Name), o.final)
@@ -107,19 +114,18 @@ func (o *Outbox) blocked(w publish.Write) bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(w.Removed, func(addr netip.Addr) bool { return o.arriving(addr) && published(o.final, addr) })
+	return slices.ContainsFunc(w.Removed, func(addr netip.Addr) bool { return len(o.arriving(addr)) > 0 && published(o.final, addr) })
 }
 
-// arriving reports whether a write that is not known to have landed publishes the
-// address: until it has, no other slice may drop it, unless nothing is to publish
-// it any more.
-func (o *Outbox) arriving(addr netip.Addr) bool {
-	for _, r := range o.records {
+// arriving names the slices with a write that is not known to have landed and publishes the
+// address: until it has, no other slice may drop it, unless nothing is to publish it any more.
+func (o *Outbox) arriving(addr netip.Addr) (names []string) {
+	for name, r := range o.records {
 		if r.write != nil && r.write.Slice.StateOf(addr) != inventory.Absent {
-			return true
+			names = append(names, name)
 		}
 	}
-	return false
+	return names
 }
 
 // readyIn counts the ready endpoints of one slice.

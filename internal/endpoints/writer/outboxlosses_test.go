@@ -1,6 +1,7 @@
 package writer_test
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -137,6 +138,35 @@ func TestContract222WhatMovesStaysUntilItIsThere(t *testing.T) {
 	s.wantTaken("s2")
 	s.land("s2")
 	s.wantTaken("s1")
+}
+
+// TestContract26WhatDiesWaitsForNoSliceThatFails: b moves from s1 to s2, which cannot be written; a
+// and then e die.
+func TestContract26WhatDiesWaitsForNoSliceThatFails(t *testing.T) {
+	for name, err := range map[string]error{"failed": errDenied, "silence": context.DeadlineExceeded, "stored otherwise": publish.ErrStoredOtherwise} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t, 0, "s1: a=ready b=ready e=ready", "s2: c=ready d=ready")
+			s.want("s1: e=ready", "s2: b=ready c=ready d=ready")
+			s.wantTaken("s2")
+			s.fail(err, "s2")
+			s.load()
+			s.wantSent("s1: b=ready e=ready")
+			s.land("s1")
+			s.wantTaken()
+			s.pass(time.Minute)
+			s.plan()
+			s.wantTaken("s2") // and it hangs
+			s.want("s1: e=down")
+			s.wantSent("s1: b=ready e=down")
+			s.land("s1", "s2")
+			s.wantSent("s1: e=down")
+			s.land("s1")
+			s.wantTaken()
+			if err := s.box.Err(); err != nil || s.box.Pending() != 0 {
+				t.Errorf("got %v and %d pending, want that it is over", err, s.box.Pending())
+			}
+		})
+	}
 }
 
 // TestContract222ACopyIsNoLoss: s1 publishes a too, and stays.
