@@ -176,6 +176,7 @@ func (m *machine) absorbReport(r Result, now time.Time) {
 func (m *machine) absorbLoaded(r loadResult, now time.Time) bool {
 	trouble := cmp.Or(r.err, r.state.Stale, r.state.UnreadErr)
 	m.reader.ended(trouble, now)
+	m.reader.answers = cmp.Or(r.err, r.state.UnreadErr) == nil
 	m.outcome.Loaded, m.outcome.LoadErr = true, trouble
 	if r.err != nil {
 		m.results.add(now, m.outbox.GiveUp()...)

@@ -127,6 +127,34 @@ func TestContract36WhatMayBeOutOfDateIsToldAndWrittenAllTheSame(t *testing.T) {
 	})
 }
 
+// TestContract23WhileAWatchIsStaleNewsAreTakenInAtOnce: it may be one of two watches, or a conflict
+// that tells.
+func TestContract23WhileAWatchIsStaleNewsAreTakenInAtOnce(t *testing.T) {
+	in(t, 3, func(w *world) {
+		w.set(func() { w.stale = errors.New("the watch of Services is refused") })
+		w.store.SetService(service)
+		for range 3 {
+			during(time.Minute)
+			for _, slice := range w.store.Slices() {
+				w.store.Remove(slice.Name)
+			}
+			synctest.Wait()
+			w.wantPublished("1=ready 2=ready 3=ready")
+			during(time.Minute)
+			w.set(func() {
+				w.write = func(context.Context, publish.Write) error {
+					w.set(func() { w.write = nil })
+					return publish.ErrConflict
+				}
+			})
+			w.decide(inventory.StateDown, 1)
+			synctest.Wait()
+			w.wantPublished("1=down 2=ready 3=ready")
+			w.decide(inventory.StateReady, 1)
+		}
+	})
+}
+
 func TestContract36ASliceThatCannotBeReadIsTold(t *testing.T) {
 	in(t, 3, func(w *world) {
 		w.set(func() { w.unread = errors.New("read slice web-remote again: no answer") })

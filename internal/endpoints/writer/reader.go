@@ -18,15 +18,21 @@ type loadResult struct {
 // reader says when the store is read: when something may have changed, and after
 // an error when its back-off is over. At most one load is in flight.
 type reader struct {
-	wanted, busy bool
-	failures     int
-	notBefore    time.Time
+	// answers says that the last load read every slice, though it may be out of date: what is
+	// news then waits for no back-off.
+	wanted, busy, answers bool
+	failures              int
+	notBefore             time.Time
 	// random draws the waits after failures.
 	random func() float64
 }
 
 // want asks for a load that begins later than now.
-func (r *reader) want() { r.wanted = true }
+func (r *reader) want() {
+	if r.wanted = true; r.answers {
+		r.notBefore = time.Time{}
+	}
+}
 
 // due reports whether a load is to begin.
 func (r *reader) due(now time.Time) bool {
