@@ -307,13 +307,9 @@ func (t *targets) state(key assign.Key, slice string) (*publish.State, publish.P
 // readyIn returns the ready endpoints in slices that the Service of today owns, and that have one of
 // its ports.
 func readyIn(state *publish.State) iter.Seq[netip.Addr] {
-	service := state.Service
-	has := func(p publish.Port) bool {
-		return slices.ContainsFunc(service.Ports, func(port publish.ServicePort) bool { return port.Name == p.Name && port.Protocol == p.Protocol })
-	}
 	return func(yield func(netip.Addr) bool) {
 		for _, s := range state.Slices {
-			if s.Owner != service.UID || len(service.Ports) > 0 && !slices.ContainsFunc(s.Ports, has) {
+			if s.Owner != state.Service.UID || !s.HasPortOf(state.Service) {
 				continue
 			}
 			for _, m := range s.Endpoints {

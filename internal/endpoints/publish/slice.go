@@ -182,6 +182,14 @@ func (s Slice) Same(other Slice) bool {
 // SameVersion reports whether both slices are the same, their versions too.
 func (s Slice) SameVersion(other Slice) bool { return s.Version == other.Version && s.Same(other) }
 
+// HasPortOf reports whether clients of the Service find a port of theirs in the slice, as far as its
+// ports are known.
+func (s Slice) HasPortOf(service Service) bool {
+	return len(service.Ports) == 0 || slices.ContainsFunc(service.Ports, func(is ServicePort) bool {
+		return slices.ContainsFunc(s.Ports, func(p Port) bool { return p.Name == is.Name && p.Protocol == is.Protocol })
+	})
+}
+
 // StateOf returns the state that the slice gives an address.
 func (s Slice) StateOf(addr netip.Addr) inventory.State { return inventory.StateOf(s.Endpoints, addr) }
 

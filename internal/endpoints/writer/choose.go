@@ -31,16 +31,14 @@ func (l *loop) offered(f *fill) offer {
 	return o
 }
 
-// useful returns the slices that clients of the Service can use.
+// useful returns the slices that clients of the Service can use: those that it owns, also where it
+// cannot be filled as the target says, as long as they have one of its ports.
 func (m *machine) useful() []publish.Slice {
-	if m.outcome.Problem.Kind != "" {
-		return nil
-	}
-	return slices.DeleteFunc(slices.Clone(m.state.Slices), m.foreign)
+	service, fits := m.state.Service, m.outcome.Problem.Kind == ""
+	return slices.DeleteFunc(slices.Clone(m.state.Slices), func(s publish.Slice) bool {
+		return s.Owner != service.UID || !fits && !s.HasPortOf(service)
+	})
 }
-
-// foreign reports whether another Service owns the slice: one that had the name before.
-func (m *machine) foreign(s publish.Slice) bool { return s.Owner != m.state.Service.UID }
 
 // choose returns what the slices of one of the pools publish, nil where that pool
 // decided nothing yet. Failing open counts over the whole target: while an endpoint

@@ -8,6 +8,7 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/guard"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/health"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/inventory"
+	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/publish"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/endpoints/writer"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/test/bubble"
 )
@@ -88,6 +89,56 @@ func TestContract54SeveralPoolsOfOneServiceAreWrittenApart(t *testing.T) {
 	})
 }
 
+// TestContract50WhatIsWrongWithTheServiceMakesNoDeadEndpointReady: its clients go on using the slices
+// that it has, also those with only one of the wanted ports.
+func TestContract50WhatIsWrongWithTheServiceMakesNoDeadEndpointReady(t *testing.T) {
+	for name, wrong := range map[string]func(*publish.Service){
+		"a port is gone":         func(s *publish.Service) { s.Ports = s.Ports[:1] },
+		"it has a selector":      func(s *publish.Service) { s.HasSelector = true },
+		"the other port is gone": func(s *publish.Service) { s.Ports = s.Ports[1:] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble.Test(t, func(t *testing.T) {
+				c := newCrowd(t, writer.SetOptions{}, "shop/web")
+				blue, red := c.all["shop/web"], newServed(t, "shop/web", 100)
+				blue.fill.Target.Ports = append(blue.fill.Target.Ports, publish.Port{Name: "metrics", Protocol: publish.TCP, Number: 9090})
+				red.fill.Pool, red.fill.Target.SliceName, red.fill.Target.Ports = "red", "web.red", blue.fill.Target.Ports
+				red.Memory = storeOf(t, red.fill.Target)
+				is := service
+				is.Ports = append(slices.Clone(service.Ports), publish.ServicePort{Name: "metrics", Protocol: publish.TCP, Port: 90})
+				blue.SetService(is)
+				red.SetService(is)
+				both, err := c.set.Add(writer.Options{Fills: []writer.Fill{blue.fill, red.fill}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.all = nil
+				c.start()
+				dead, alive := &fleet{size: 2, now: time.Now()}, &fleet{size: 2, now: time.Now()}
+				c.set.Publish("blue", dead.checked())
+				c.set.Publish("red", alive.checked())
+				during(5 * time.Second)
+				c.set.Publish("blue", dead.checked(1, 2))
+				during(5 * time.Second)
+				wrong(&is)
+				blue.SetService(is)
+				red.SetService(is)
+				both.Changed()
+				during(time.Minute)
+				if b, r := blue.published(), red.published(); b != "1=down 2=down" || r != "1=ready 2=ready" {
+					t.Errorf("got %q and %q, want that nothing changes", b, r)
+				}
+				c.set.Publish("red", alive.checked(1))
+				during(5 * time.Second)
+				if r := red.published(); r != "1=down 2=ready" {
+					t.Errorf("got %q, want the slice kept right", r)
+				}
+				c.stop()
+			})
+		})
+	}
+}
+
 // TestContract202NothingIsTakenBackWhereClientsCannotUseTheOthers: slices of a Service that has not
 // their ports take the place of nothing.
 func TestContract202NothingIsTakenBackWhereClientsCannotUseTheOthers(t *testing.T) {
@@ -102,7 +153,7 @@ func TestContract202NothingIsTakenBackWhereClientsCannotUseTheOthers(t *testing.
 		c.set.Publish("red", (&fleet{size: 2, now: time.Now()}).checked())
 		during(10 * time.Second)
 		unusable := service
-		unusable.HasSelector = true
+		unusable.Ports = []publish.ServicePort{{Name: "other", Protocol: publish.TCP, Port: 81}}
 		red.SetService(unusable)
 		c.remove(blue)
 		c.remove(red)
