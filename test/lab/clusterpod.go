@@ -36,7 +36,7 @@ type Pod struct {
 func (c *Cluster) newPod(n *Node) *Pod {
 	c.t.Helper()
 	n.pods++
-	p := &Pod{Name: fmt.Sprintf("pod-%d", c.world.count.Add(1)), Node: n, cluster: c, address: n.podAddress(1 + n.pods)}
+	p := &Pod{Name: fmt.Sprintf("pod-%d", numbers.Add(1)), Node: n, cluster: c, address: n.podAddress(1 + n.pods)}
 	netns.Add(c.t, p.Name)
 	shell(c.t, fmt.Sprintf(`set -e
 ip -n %[1]s link add %[2]s type veth peer name eth0 netns %[2]s

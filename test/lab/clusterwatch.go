@@ -119,7 +119,7 @@ func (s *Sightings) Settle(limit time.Duration) {
 func (c *Cluster) accepts(address netip.Addr) bool {
 	ctx, cancel := context.WithTimeout(c.t.Context(), answer)
 	defer cancel()
-	connection, err := netns.Dial(ctx, clients, "tcp", address.String()+":"+c.Daemon.Env["TARGET_PORT"])
+	connection, err := netns.Dial(ctx, c.world.clients, "tcp", address.String()+":"+c.Daemon.Env["TARGET_PORT"])
 	if err != nil {
 		return false
 	}

@@ -28,6 +28,15 @@ const quietTime = 1200 * time.Millisecond
 // long asks for the long form of the scenarios.
 func long() bool { return os.Getenv("LAB_LONG") != "" }
 
+// beside lets a test that needs little of the machine run beside others that do, each with a
+// world of its own. In the long form, which is measured, every test is alone.
+func beside(t *testing.T) {
+	t.Helper()
+	if !long() {
+		t.Parallel()
+	}
+}
+
 // seeded returns the random numbers of a test and says what they came from:
 // LAB_SEED repeats a run.
 func seeded(t *testing.T) *rand.Rand {
@@ -87,6 +96,7 @@ func distribution(times []time.Duration) string {
 }
 
 func TestADeadBackendCostsRequestsForSecondsOnly(t *testing.T) {
+	beside(t)
 	w := lab.Start(t)
 	random := seeded(t)
 	t.Run("daemon", func(t *testing.T) {

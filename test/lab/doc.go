@@ -43,6 +43,9 @@
 // own: [Fleet.Before] is a [Target] as the clients of the Envoy see it, beside those of
 // kube-proxy, and [Fleet.Failed] what the Envoy's access log has.
 //
+// Tests that need little of the machine run beside each other, each with a world of its own: the
+// worlds share both networks, and nothing else.
+//
 // With [StartWithPods] the local cluster has a controller manager and a kubelet of the
 // laboratory's own: a Pod is a machine, its containers are processes. [Views] is then what
 // deploy/fleet installs, and [Envoys] an object of kind Envoy with its Pods before a

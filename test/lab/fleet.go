@@ -44,7 +44,7 @@ type Fleet struct {
 // Fleet starts endpoint-views with some variables, and an Envoy that has no listener yet.
 func (w *World) Fleet(t testing.TB, env map[string]string) *Fleet {
 	t.Helper()
-	n := w.count.Add(1)
+	n := numbers.Add(1)
 	name := fmt.Sprintf("envoy-%d", n)
 	f := &Fleet{t: t, world: w, name: "edge/" + name, file: filepath.Join(t.TempDir(), "fleets.yaml")}
 	f.list()
@@ -56,7 +56,7 @@ func (w *World) Fleet(t testing.TB, env map[string]string) *Fleet {
 	netns.Add(t, name)
 	leg(t, name, mgmt, onMgmt)
 	leg(t, name, data, f.address)
-	netns.Run(t, name, "ip", "route", "add", sources, "via", clientNode, "dev", data)
+	w.answer(t, name)
 	bootstrap := f.bootstrap(server, signs.client("spiffe://cluster.local/ns/edge/envoy/"+name))
 	f.Envoy = envoy.Start(t, envoy.Options{Namespace: name, Bootstrap: bootstrap})
 	return f
@@ -65,7 +65,7 @@ func (w *World) Fleet(t testing.TB, env map[string]string) *Fleet {
 // serve starts the server on a machine of its own and returns the address of its xDS.
 func (f *Fleet) serve(signs *authority, env map[string]string) netip.AddrPort {
 	f.t.Helper()
-	n := f.world.count.Add(1)
+	n := numbers.Add(1)
 	name := fmt.Sprintf("views-%d", n)
 	address, _ := probers(n)
 	netns.Add(f.t, name)

@@ -35,7 +35,7 @@ func (x *Target) startLoad(rate int, take func(traffic.Result)) *load {
 	if len(x.Requests.Methods) > 0 {
 		options = append(options, "-methods", strings.Join(x.Requests.Methods, ","))
 	}
-	args := netns.Inside(clients, append([]string{x.world.load}, options...)...)
+	args := netns.Inside(x.world.clients, append([]string{x.world.load}, options...)...)
 	l := &load{t: x.t, process: start(x.t, "load-"+x.Name, nil, args, true), done: make(chan struct{})}
 	go func() {
 		defer close(l.done)

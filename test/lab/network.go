@@ -23,7 +23,8 @@ const (
 	prefixes = 16
 )
 
-// build makes the bridges. Nothing is learnt, so ports forward at once.
+// build makes the bridges, which go with the process. Nothing is learnt, so ports forward at
+// once.
 func build(t testing.TB) {
 	t.Helper()
 	for bridge, address := range map[string]string{mgmt: "02:00:00:00:78:01", data: "02:00:00:00:77:01"} {
@@ -31,7 +32,6 @@ func build(t testing.TB) {
 		// with the port: then a neighbour that had learnt it would send to an
 		// address without a machine for seconds.
 		ip(t, "link", "add", bridge, "address", address, "type", "bridge", "forward_delay", "0", "mcast_snooping", "0")
-		t.Cleanup(func() { _ = exec.Command("ip", "link", "del", bridge).Run() })
 		ip(t, "link", "set", bridge, "up")
 	}
 	ip(t, "address", "add", gateway+"/16", "dev", mgmt)

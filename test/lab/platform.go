@@ -71,7 +71,7 @@ type Pool struct {
 // pools as ready.
 func (w *World) Platform(t testing.TB, options PlatformOptions) *Platform {
 	t.Helper()
-	n := w.count.Add(1)
+	n := numbers.Add(1)
 	p := &Platform{t: t, world: w, name: fmt.Sprintf("p%d", n), documents: t.TempDir(), credentials: t.TempDir(), prober: w.prober(t, n)}
 	for _, o := range options.Pools {
 		p.addPool(o)

@@ -93,14 +93,14 @@ func (p *pod) bind(ctx context.Context) bool {
 
 // plug makes the machine.
 func (p *pod) plug() {
-	n := p.world.count.Add(1)
+	n := numbers.Add(1)
 	p.machine = fmt.Sprintf("pod-%d", n)
 	var onMgmt netip.Addr
 	onMgmt, p.address = probers(n)
 	netns.Add(p.t, p.machine)
 	leg(p.t, p.machine, mgmt, onMgmt)
 	leg(p.t, p.machine, data, p.address)
-	netns.Run(p.t, p.machine, "ip", "route", "add", sources, "via", clientNode, "dev", data)
+	p.world.answer(p.t, p.machine)
 }
 
 // initialize runs the init containers, one after the other.
@@ -199,7 +199,7 @@ func (p *pod) passes(ctx context.Context, probe *corev1.Probe) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(probe.TimeoutSeconds)*time.Second)
 	defer cancel()
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		return netns.Dial(ctx, clients, network, address)
+		return netns.Dial(ctx, p.world.clients, network, address)
 	}}}
 	port := probe.HTTPGet.Port.IntVal
 	for _, one := range p.container().Ports {

@@ -28,7 +28,7 @@ func (p *pod) ready(ctx context.Context, is bool) {
 	}
 	now := metav1.Now()
 	all := corev1.PodStatus{
-		Phase: corev1.PodRunning, PodIP: p.address.String(), PodIPs: []corev1.PodIP{{IP: p.address.String()}}, HostIP: clientNode, StartTime: &now,
+		Phase: corev1.PodRunning, PodIP: p.address.String(), PodIPs: []corev1.PodIP{{IP: p.address.String()}}, HostIP: p.world.clientNode.String(), StartTime: &now,
 		ContainerStatuses: []corev1.ContainerStatus{{
 			Name: p.container().Name, Image: p.container().Image, Ready: is, Started: ptr.To(true), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: now}},
 		}},

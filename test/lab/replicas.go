@@ -24,7 +24,7 @@ func (w *World) Replicas(t testing.TB, options Options) (x *Target, leader, stan
 	}
 	options.Env["LEADER_ELECTION"] = "true"
 	x = w.unstarted(t, options)
-	n := w.count.Add(1)
+	n := numbers.Add(1)
 	x.Daemon.on(fmt.Sprintf("first-%d", n))
 	standby = newDaemon(t, x.Name+"-standby", w.prober(t, n), 0, x.env)
 	standby.on(fmt.Sprintf("second-%d", n))

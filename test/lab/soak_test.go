@@ -25,6 +25,7 @@ const soakTime = 50 * time.Second
 // rest after all faults with the daemon at rest before them. Only memory is judged by
 // its trend, because the garbage collector gives it back at any time.
 func TestSoak(t *testing.T) {
+	beside(t)
 	w := lab.Start(t)
 	length := soakTime
 	if text := os.Getenv("LAB_DURATION"); text != "" {

@@ -93,7 +93,7 @@ type Requests struct {
 // holds all of them as ready.
 func (w *World) Target(t testing.TB, options Options) *Target {
 	t.Helper()
-	n := w.count.Add(1)
+	n := numbers.Add(1)
 	name := fmt.Sprintf("t%d", n)
 	x := w.service(name, "daemon-"+name, nil, &Inventory{t: t, world: w, handshake: options.Handshake})
 	x.prober = w.prober(t, n)

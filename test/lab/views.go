@@ -61,7 +61,7 @@ func (w *World) Views(t testing.TB, replicas int) *Views {
 	var names strings.Builder
 	names.WriteString("127.0.0.1 localhost\n")
 	for i := range addresses {
-		replica, address := v.machine(fmt.Sprintf("views-%d", w.count.Load()+1))
+		replica, address := v.machine("views")
 		addresses[i] = address
 		fmt.Fprintf(&names, "%v %s\n", address, serverName)
 		replica.args = []string{"serve"}
@@ -75,7 +75,7 @@ func (w *World) Views(t testing.TB, replicas int) *Views {
 	}
 	w.name(t, names.String())
 	for range 2 {
-		operator, _ := v.machine(fmt.Sprintf("operator-%d", w.count.Load()+1))
+		operator, _ := v.machine("operator")
 		operator.args = []string{"fleet"}
 		operator.Env = map[string]string{
 			"KUBECONFIG": w.Local.UserKubeconfig(t, operatorAccount), "METRICS_ADDRESS": "127.0.0.1:8083",
@@ -90,9 +90,11 @@ func (w *World) Views(t testing.TB, replicas int) *Views {
 }
 
 // machine is a machine for a program, which is not started.
-func (v *Views) machine(name string) (*Daemon, netip.Addr) {
+func (v *Views) machine(kind string) (*Daemon, netip.Addr) {
 	v.t.Helper()
-	address, _ := probers(v.world.count.Add(1))
+	n := numbers.Add(1)
+	name := fmt.Sprintf("%s-%d", kind, n)
+	address, _ := probers(n)
 	netns.Add(v.t, name)
 	leg(v.t, name, mgmt, address)
 	return &Daemon{Program: built.Views(v.t), t: v.t, name: name, namespace: name}, address

@@ -42,7 +42,7 @@ func (w *World) newWorker(t testing.TB, address netip.Addr, handshake time.Durat
 // machine is a worker without a backend.
 func (w *World) machine(t testing.TB, address netip.Addr) *Worker {
 	t.Helper()
-	n := w.count.Add(1)
+	n := numbers.Add(1)
 	if !address.IsValid() {
 		address = netip.AddrFrom4([4]byte{10, 77, byte(n >> 8), byte(n)})
 	}
@@ -52,8 +52,7 @@ func (w *World) machine(t testing.TB, address netip.Addr) *Worker {
 	}
 	netns.Add(t, worker.Name)
 	leg(t, worker.Name, data, address)
-	// So no worker has to ask for the neighbour at a new source address.
-	netns.Run(t, worker.Name, "ip", "route", "add", sources, "via", clientNode, "dev", data)
+	w.answer(t, worker.Name)
 	return worker
 }
 
@@ -133,6 +132,7 @@ func (w *Worker) Unplug() time.Time {
 func (w *Worker) Plug() {
 	w.t.Helper()
 	netns.Run(w.t, w.Name, "ip", "link", "set", data, "up")
+	w.world.answer(w.t, w.Name) // the way went with the link
 }
 
 // Remove takes the machine away for good.

@@ -27,7 +27,10 @@ type World struct {
 	t             testing.TB
 	local, remote kubernetes.Interface
 	backend, load string // programs
-	count, loads  atomic.Int64
+	loads         atomic.Int64
+	// clients is the namespace that requests come from, clientNode its address beside the sources.
+	clients    string
+	clientNode netip.Addr
 	// pods says that the local cluster has Pods, which kubelet runs. Their file of hosts is
 	// names.
 	pods    bool
@@ -36,14 +39,14 @@ type World struct {
 	proxy   *kubeproxy.Proxy
 }
 
-// clients is the namespace that requests come from, clientNode its address
-// beside the sources.
-const (
-	clients    = "client"
-	clientNode = "10.77.127.1"
+// Worlds share the two networks, so no name and no address is given twice.
+var (
+	worlds, numbers atomic.Int64
+	bridges         sync.Once
 )
 
-// Start builds a world until the test ends. One is enough for many scenarios.
+// Start builds a world until the test ends. One is enough for many scenarios, and others may
+// stand beside it, with clusters and clients of their own.
 func Start(t testing.TB) *World {
 	t.Helper()
 	return (&World{t: t}).start()
@@ -63,23 +66,32 @@ func (w *World) start() *World {
 	netns.Require(t)
 	began := time.Now()
 	w.compile()
-	build(t)
+	bridges.Do(func() { build(t) })
 	w.startClusters()
-	netns.Add(t, clients)
-	leg(t, clients, mgmt, netip.MustParseAddr("10.78.0.2"))
-	leg(t, clients, data, netip.MustParseAddr(clientNode))
+	n := byte(worlds.Add(1))
+	w.clients, w.clientNode = fmt.Sprintf("client-%d", n), netip.AddrFrom4([4]byte{10, 77, 127, n})
+	netns.Add(t, w.clients)
+	leg(t, w.clients, mgmt, netip.AddrFrom4([4]byte{10, 78, 0, 1 + n}))
+	leg(t, w.clients, data, w.clientNode)
 	// All sources are local, and a packet to a Service has a way until kube-proxy's
 	// rules give it its destination.
-	netns.Run(t, clients, "ip", "route", "add", "local", sources, "dev", "lo")
-	netns.Run(t, clients, "ip", "route", "add", "default", "via", "10.77.127.254", "dev", data)
+	netns.Run(t, w.clients, "ip", "route", "add", "local", sources, "dev", "lo")
+	netns.Run(t, w.clients, "ip", "route", "add", "default", "via", "10.77.127.254", "dev", data)
 	w.startProxy()
 	progress("the lab stands after %.0f s", time.Since(began).Seconds())
 	return w
 }
 
+// answer gives a machine the way back to the clients of this world: others have the same sources,
+// and no machine has to ask for the neighbour at a new one.
+func (w *World) answer(t testing.TB, machine string) {
+	t.Helper()
+	netns.Run(t, machine, "ip", "route", "add", sources, "via", w.clientNode.String(), "dev", data)
+}
+
 func (w *World) startProxy() {
 	w.t.Helper()
-	w.proxy = kubeproxy.Start(w.t, w.Local, kubeproxy.Options{Namespace: clients, Addresses: []netip.Addr{netip.MustParseAddr(clientNode)}})
+	w.proxy = kubeproxy.Start(w.t, w.Local, kubeproxy.Options{Namespace: w.clients, Addresses: []netip.Addr{w.clientNode}})
 }
 
 // RestartProxy gives the clients a new kube-proxy, which has read all when this returns. One
