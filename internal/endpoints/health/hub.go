@@ -11,16 +11,13 @@ import (
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/transport"
 )
 
-// MaxChecks is how many distinct checks a process should make at most: at one every
-// two seconds each they take half of a processor.
-const MaxChecks = 20_000
-
 // HubOptions bound what a hub does.
 type HubOptions struct {
 	// Concurrency bounds the checks in flight.
 	Concurrency int
 	// MaxChecks bounds the distinct checks, each of one address; no bound where it is
-	// zero. Addresses beyond are not checked, and Stats counts them.
+	// zero. Addresses beyond are not checked, and Stats counts them. A pool that has less than its
+	// part gets that, however many others have, so there are twice as many at most.
 	MaxChecks int
 }
 

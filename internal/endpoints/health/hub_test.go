@@ -288,14 +288,33 @@ func TestContract51ThereAreNoMoreChecksThanAllowed(t *testing.T) {
 		one.Watch(addresses(0, 10))
 		two.Watch(addresses(1, 10))
 		during(10 * time.Second)
-		if got := two.Stats(); got.Addresses != 5 || got.Refused != 5 || c.heard(two) != 5 {
-			t.Errorf("got %+v and results of %d addresses, want 5 watched and 5 refused", got, c.heard(two))
+		if got := two.Stats(); got.Addresses != 7 || got.Refused != 3 || c.heard(two) != 7 {
+			t.Errorf("got %+v and results of %d addresses, want half of 15 watched and 3 refused", got, c.heard(two))
 		}
 		one.Watch(addresses(0, 2))
 		two.Watch(addresses(1, 10))
 		during(10 * time.Second)
 		if got := two.Stats(); got.Addresses != 10 || got.Refused != 0 || c.heard(two) != 10 {
 			t.Errorf("got %+v and results of %d addresses when there was room again", got, c.heard(two))
+		}
+	})
+}
+
+// TestContract51APoolTakesNoOtherItsChecks: a node of one pool may say that it has any number of
+// addresses, before another pool begins.
+func TestContract51APoolTakesNoOtherItsChecks(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		c := newCrowd(t, health.HubOptions{MaxChecks: 30})
+		one, first, second := c.loop(c.hub.Share(1), "tcp:80", false), c.hub.Share(1), c.hub.Share(1)
+		one.Watch(addresses(0, 100))
+		two, three := c.loop(first, "tcp:80", false), c.loop(second, "tcp:80", false)
+		two.Watch(addresses(1, 8))
+		three.Watch(addresses(2, 100))
+		during(10 * time.Second)
+		for m, want := range map[*member]int{one: 30, two: 8, three: 10} {
+			if got := m.Stats().Addresses; got != want || c.heard(m) != want {
+				t.Errorf("got %d addresses that are checked and results of %d, want %d", got, c.heard(m), want)
+			}
 		}
 	})
 }

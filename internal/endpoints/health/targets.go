@@ -53,7 +53,7 @@ func (s *schedule) watch(f *feed, targets []inventory.Watch, now time.Duration) 
 func (s *schedule) add(f *feed, target inventory.Watch, now time.Duration) bool {
 	e := f.kind.entries[target.Address]
 	if e == nil {
-		if s.maxChecks > 0 && s.entries >= s.maxChecks {
+		if s.maxChecks > 0 && s.entries >= s.maxChecks && f.share.entries >= s.maxChecks/len(s.shares) {
 			return false
 		}
 		interval := f.kind.id.interval
