@@ -22,6 +22,9 @@ const (
 	taintLeaving = "ToBeDeletedByClusterAutoscaler"
 	labelControl = "node-role.kubernetes.io/control-plane"
 	labelMaster  = "node-role.kubernetes.io/master"
+	// mostOfName bounds a name and an id in bytes, as an API server does a name, and mostAddresses
+	// how many addresses a node has: its kubelet decides.
+	mostOfName, mostAddresses = 253, 100
 )
 
 // Translate turns a Node into what the rest of the program reads of it. With a
@@ -38,8 +41,8 @@ func Translate(node *corev1.Node, selector labels.Selector) inventory.Node {
 		remarks = append(remarks, "cordoned, which alone does not remove it")
 	}
 	return inventory.Node{
-		ID:        serverID(node),
-		Name:      node.Name,
+		ID:        strings.Clone(serverID(node)), // it may be the end of something long
+		Name:      transport.Cut(node.Name, mostOfName),
 		Addresses: addresses,
 		Zone:      node.Labels[corev1.LabelTopologyZone],
 		Ready:     ready,
@@ -74,7 +77,7 @@ func serverID(node *corev1.Node) string {
 			return id
 		}
 	}
-	if plausible(named) {
+	if plausible(named) || len(named) > mostOfName {
 		return ""
 	}
 	return named
@@ -94,6 +97,9 @@ func addressesOf(node *corev1.Node) ([]netip.Addr, string) {
 	for _, a := range node.Status.Addresses {
 		if a.Type != corev1.NodeInternalIP && a.Type != corev1.NodeExternalIP {
 			continue
+		}
+		if len(addrs) == mostAddresses {
+			return addrs, fmt.Sprintf("it has more than %d addresses, of which the first ones count", mostAddresses)
 		}
 		addr, err := netip.ParseAddr(a.Address)
 		if err != nil {

@@ -1,6 +1,7 @@
 package kubernetes_test
 
 import (
+	"fmt"
 	"net/netip"
 	"strings"
 	"testing"
@@ -186,5 +187,19 @@ func TestAnEmptyNodeIsTranslatedToo(t *testing.T) {
 	want := inventory.Node{Worker: true, Detail: "it has no condition Ready; its status has neither an InternalIP nor an ExternalIP"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+// TestContract02OfANodeThatSaysTooMuchAPartCounts: its kubelet writes its addresses and its id.
+func TestContract02OfANodeThatSaysTooMuchAPartCounts(t *testing.T) {
+	node := whole()
+	node.Spec.ProviderID, node.Status.NodeInfo.SystemUUID = "other://"+strings.Repeat("x", 254), ""
+	for i := range 300 {
+		node.Status.Addresses = append(node.Status.Addresses, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: fmt.Sprintf("10.1.%d.%d", i/200, i%200)})
+	}
+	want := node.Status.Addresses[1].Address
+	got := kubernetes.Translate(node, nil)
+	if got.ID != "" || len(got.Addresses) != 100 || got.Addresses[0].String() != want || !strings.Contains(got.Detail, "more than 100 addresses") {
+		t.Errorf("got id %q, %d addresses and %q, want no id, the first 100 addresses and a word of that", got.ID, len(got.Addresses), got.Detail)
 	}
 }
