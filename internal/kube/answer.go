@@ -43,8 +43,12 @@ func (e *Error) Error() string { return e.text }
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// maxRetryAfter bounds what a server may ask for.
-const maxRetryAfter = 5 * time.Minute
+const (
+	// maxRetryAfter bounds what a server may ask for.
+	maxRetryAfter = 5 * time.Minute
+	// mostOfRefusal bounds what is read of why it refuses a request, in bytes.
+	mostOfRefusal = 1 << 20
+)
 
 // attempt is how far one request came on its way to the server, and over which of
 // the connections.
@@ -130,6 +134,10 @@ func (a *attempt) answered(response *http.Response, err error) {
 	a.broken = err
 	if err == nil && response.StatusCode >= http.StatusBadRequest {
 		a.retryAfter = transport.RetryAfter(response.Header, time.Now(), maxRetryAfter)
+		response.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.LimitReader(response.Body, mostOfRefusal), response.Body}
 	} else if err == nil && a.part.of != nil && strings.HasPrefix(response.Header.Get("Content-Type"), runtime.ContentTypeProtobuf) {
 		response.Body = &events{Closer: response.Body, body: bufio.NewReader(response.Body), part: a.part}
 	}

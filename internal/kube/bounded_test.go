@@ -3,12 +3,16 @@ package kube_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
@@ -77,5 +81,56 @@ func TestWithoutAPluginTheTransportIsAsItWas(t *testing.T) {
 	kube.Bound(&rest.Config{}, client)
 	if client.Transport != inner {
 		t.Errorf("got %v, want the transport itself", client.Transport)
+	}
+}
+
+// endlessText is a text that goes on with x, for 64 MiB.
+type endlessText struct {
+	begin string
+	read  int
+}
+
+func (e *endlessText) Read(into []byte) (int, error) {
+	if e.read > 64<<20 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n := copy(into, e.begin)
+	e.begin = e.begin[n:]
+	for i := range into[n:] {
+		into[n+i] = 'x'
+	}
+	e.read += len(into)
+	return len(into), nil
+}
+
+// TestContract53ARefusalWithoutAnEndIsReadUpToItsBound: the server is that of a remote cluster, and
+// the memory that of all pools. What the status of the answer says is known all the same.
+func TestContract53ARefusalWithoutAnEndIsReadUpToItsBound(t *testing.T) {
+	for name, ask := range map[string]func(*kube.Client) error{
+		"a list": func(c *kube.Client) error {
+			_, err := c.Each(t.Context(), kube.Services("shop"), metav1.ListOptions{},
+				func() runtime.Object { return &corev1.Service{} }, func(o runtime.Object) runtime.Object { return o })
+			return err
+		},
+		"a watch": func(c *kube.Client) error {
+			_, err := c.Watch(t.Context(), kube.Services("shop"), metav1.ListOptions{})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := &endlessText{begin: `{"kind":"Status","message":"`}
+			config := &rest.Config{Host: "https://192.0.2.1"}
+			config.Wrap(func(http.RoundTripper) http.RoundTripper {
+				return answers(func(r *http.Request) (*http.Response, error) {
+					response := answer(r, http.StatusTooManyRequests, "")
+					response.Body = io.NopCloser(text)
+					return response, nil
+				})
+			})
+			err := ask(reading(t, config))
+			if failed := new(kube.Error); !errors.As(err, &failed) || !failed.Unavailable || text.read > 2<<20 {
+				t.Errorf("got %v after %d bytes, want that the server is unavailable, after 2 MiB at most", err, text.read)
+			}
+		})
 	}
 }
