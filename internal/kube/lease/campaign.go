@@ -105,7 +105,7 @@ func (c *candidate) take(ctx context.Context, lease *coordinationv1.Lease) (*coo
 	lease, err := write(ctx, taken(lease, c.opts, c.address(), ""))
 	switch {
 	case err == nil:
-		c.adopt(lease, started)
+		c.adopt(lease, started, nil)
 		return lease, nil
 	case raced(err):
 		return nil, errAgain

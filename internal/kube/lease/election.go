@@ -93,7 +93,7 @@ type State struct {
 	HandedOver time.Time
 	// Since is when Leading or Holder last changed.
 	Since time.Time
-	// LastErr is why the last request, or the Lease, failed; nil after a success.
+	// LastErr is why the last request, the Lease or the note failed; nil after a success.
 	LastErr error
 }
 
@@ -230,14 +230,15 @@ func (e *Elector) release(ctx context.Context, successor string) (record, error)
 	}
 }
 
-// adopt notes a successful request that made us the holder, or kept us so.
-func (e *Elector) adopt(lease *coordinationv1.Lease, started stopwatch) {
+// adopt notes a successful request that made us the holder, or kept us so, and why it lacked the
+// note.
+func (e *Elector) adopt(lease *coordinationv1.Lease, started stopwatch, refused error) {
 	e.mu.Lock()
 	e.renewed = started
 	e.mu.Unlock()
 	r := recordOf(lease)
 	e.change(func(s *State) {
-		s.Leading, s.LastErr = true, nil
+		s.Leading, s.LastErr = true, refused
 		s.take(r)
 	})
 }

@@ -22,7 +22,7 @@ func (e *Elector) hold(ctx context.Context, lease *coordinationv1.Lease) error {
 			// one may lead by now.
 			return e.lose(e.State().Holder, "not renewed for "+RenewDeadline.String(), e.State().LastErr)
 		}
-		started, note := begin(), e.takeNote(next.bare)
+		started, note := begin(), e.takeNote(next.refused != nil)
 		renewed, err := e.renew(ctx, lease, note)
 		switch {
 		case ctx.Err() != nil:
@@ -36,7 +36,7 @@ func (e *Elector) hold(ctx context.Context, lease *coordinationv1.Lease) error {
 		default:
 			before := e.State().Note
 			lease = renewed
-			e.adopt(lease, started)
+			e.adopt(lease, started, next.refused)
 			next = e.schedule(next, RetryPeriod-started.elapsed(), e.State().Note != before)
 		}
 	}

@@ -67,9 +67,9 @@ type schedule struct {
 	pause, quiet time.Duration
 	// news, if set, ends the pause.
 	news <-chan struct{}
-	// bare says that the write is without the note: the last one with it failed, which may
-	// be its fault.
-	bare bool
+	// refused is why the write is without the note: the last one with it failed, which may
+	// be its fault. It is told until a note is written, or none is to be.
+	refused error
 }
 
 // due waits for the next write, for as long as the Lease is held at most. It reports whether
@@ -94,7 +94,7 @@ func (s schedule) due(ctx context.Context, remaining time.Duration) bool {
 // time, which tries the note again.
 func (e *Elector) schedule(before schedule, pause time.Duration, noted bool) schedule {
 	after := schedule{pause: pause, news: e.news}
-	if before.bare {
+	if before.refused != nil {
 		after.news = nil
 	}
 	if noted {
@@ -106,7 +106,10 @@ func (e *Elector) schedule(before schedule, pause time.Duration, noted bool) sch
 // afterFailure is what follows a write that failed. One that the server refused, maybe for its
 // note, is tried at once without it.
 func (s schedule) afterFailure(note string, err error) schedule {
-	after := schedule{pause: RetryPeriod / 2, bare: s.bare || note != ""}
+	after := schedule{pause: RetryPeriod / 2}
+	if s.refused != nil || note != "" {
+		after.refused = err
+	}
 	if note != "" && answered(err) {
 		after.pause = 0
 	}

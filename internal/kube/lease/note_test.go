@@ -259,6 +259,31 @@ func TestContract29ANoteThatIsRefusedCostsNoRenewal(t *testing.T) {
 	})
 }
 
+// TestContract242ANoteThatIsRefusedIsToldOnce: a policy may refuse it for as long as an endpoint is
+// silent.
+func TestContract242ANoteThatIsRefusedIsToldOnce(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		a, leader, _ := lead(t)
+		refuse := func(refuses func(*coordinationv1.Lease) bool) {
+			a.mu.Lock()
+			defer a.mu.Unlock()
+			a.refuses = refuses
+		}
+		refuse(func(l *coordinationv1.Lease) bool { return l.Annotations[noteAnnotation] != "" })
+		before := len(leader.told())
+		leader.elector.Note("asked")
+		time.Sleep(10 * time.Minute)
+		if told := leader.told()[before:]; len(told) != 1 || told[0].LastErr == nil || !told[0].Leading {
+			t.Errorf("got %+v in ten minutes, want once that the note is refused", told)
+		}
+		refuse(nil)
+		time.Sleep(2*lease.RetryPeriod + soon)
+		if told := leader.told()[before:]; len(told) != 2 || told[1].LastErr != nil {
+			t.Errorf("got %+v, want once that it is over", told)
+		}
+	})
+}
+
 func TestContract29ANoteWithoutAnAnswerCostsNoRenewal(t *testing.T) {
 	for name, do := range map[string]outcome{"hanging": hanging, "lost": lost, "refused": refused} {
 		t.Run(name, func(t *testing.T) {
