@@ -68,21 +68,23 @@ func Parse(data map[string][]byte) (Authorities, error) {
 
 // Data is what the Secret of the authorities is to hold.
 func (a Authorities) Data() (map[string][]byte, error) {
-	var keys bytes.Buffer
+	var certificates, keys bytes.Buffer
 	for _, one := range a.all {
 		text, err := encodeKey(one.key)
 		if err != nil {
 			return nil, err
 		}
+		certificates.Write(encodeCertificate(one.certificate.Raw))
 		keys.Write(text)
 	}
-	return map[string][]byte{AuthorityKey: a.Trusted(), AuthorityPrivateKey: keys.Bytes()}, nil
+	return map[string][]byte{AuthorityKey: certificates.Bytes(), AuthorityPrivateKey: keys.Bytes()}, nil
 }
 
-// Trusted are the certificates of all authorities.
+// Trusted are the certificates of all authorities, the newest first: an Envoy says when the first
+// one expires, and the oldest does so without harm.
 func (a Authorities) Trusted() []byte {
 	var text bytes.Buffer
-	for _, one := range a.all {
+	for _, one := range slices.Backward(a.all) {
 		text.Write(encodeCertificate(one.certificate.Raw))
 	}
 	return text.Bytes()

@@ -109,6 +109,25 @@ func TestContract106RenewalCutsNobodyOff(t *testing.T) {
 	}
 }
 
+// TestContract106WhatAnEnvoySaysOfItsAuthoritiesIsNoFalseAlarm: it says when the first certificate
+// of a file expires, and an alert fires a week before. The oldest authority is trusted to its end.
+func TestContract106WhatAnEnvoySaysOfItsAuthoritiesIsNoFalseAlarm(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	has := installation{}
+	for now := start; now.Before(start.AddDate(2, 0, 0)); now = now.Add(day) {
+		has = has.renew(t, now)
+		block, _ := pem.Decode(has.edge[certificates.AuthorityKey])
+		first, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left := first.NotAfter.Sub(now); left < 7*day {
+			t.Fatalf("%v: the first authority expires in %s", now, left)
+		}
+	}
+}
+
 func TestContract105ACertificateNamesItsOwnerAndNobodyElse(t *testing.T) {
 	t.Parallel()
 	made := installation{}.renew(t, start)
