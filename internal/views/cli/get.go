@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -118,7 +119,10 @@ func (a *getFlags) locally(ctx context.Context, c settings.Views) error {
 	if err := a.await(ctx, source.Cache(), source.Trouble); err != nil {
 		return err
 	}
-	return a.show(ctx, &localJoin{source.Cache(), a.selection()})
+	return a.show(ctx, &localJoin{source.Cache(), cache.Selection{
+		Gather: a.gather, Ready: a.ready, Service: a.service,
+		Namespace: func(namespace string) bool { return a.all || namespace == a.namespace },
+	}})
 }
 
 // await waits for the first join.
@@ -139,16 +143,9 @@ func (a *getFlags) await(ctx context.Context, views *cache.Cache, trouble func()
 	}
 }
 
-func (a *getFlags) selection() cache.Selection {
-	return cache.Selection{
-		Gather: a.gather, Ready: a.ready, Service: a.service,
-		Namespace: func(namespace string) bool { return a.all || namespace == a.namespace },
-	}
-}
-
 // show prints what a feed gives.
 func (a *getFlags) show(ctx context.Context, from feed) error {
-	out := &printer{out: a.Stdout, form: a.form, gather: a.gather, namespaced: a.all, watch: a.watch}
+	out := &printer{out: a.Stdout, table: tabwriter.NewWriter(a.Stdout, 0, 0, 3, ' ', 0), form: a.form, gather: a.gather, namespaced: a.all, watch: a.watch}
 	if a.watch {
 		err := from.watch(ctx, out.event)
 		if ctx.Err() != nil {

@@ -30,7 +30,8 @@ type printer struct {
 	form                      commandline.Format
 	gather, namespaced, watch bool
 
-	table *tabwriter.Writer
+	table  *tabwriter.Writer
+	headed bool // the table has its head
 	// widths are those of the columns of a watch. Its rows come one at a time, so columns
 	// cannot wait for each other; they only grow.
 	widths []int
@@ -62,14 +63,6 @@ func (p *printer) list(objects []json.RawMessage) error {
 			return err
 		}
 	}
-	return p.flush()
-}
-
-// flush writes the rows.
-func (p *printer) flush() error {
-	if p.table == nil {
-		return nil
-	}
 	return p.table.Flush()
 }
 
@@ -84,7 +77,7 @@ func (p *printer) event(kind views.EventType, one []byte) error {
 	if err := p.line(kind, one); err != nil {
 		return err
 	}
-	return p.flush()
+	return p.table.Flush()
 }
 
 // line prints one object as a row, or as a name.
@@ -111,8 +104,8 @@ func (p *printer) line(kind views.EventType, one []byte) error {
 		p.widen(cells)
 		p.widen(names)
 	}
-	if p.table == nil {
-		p.table = tabwriter.NewWriter(p.out, 0, 0, 3, ' ', 0)
+	if !p.headed {
+		p.headed = true
 		fmt.Fprintln(p.table, strings.Join(names, "\t"))
 	}
 	_, err := fmt.Fprintln(p.table, strings.Join(cells, "\t"))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"text/tabwriter"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/pkg/views"
 )
@@ -11,7 +12,7 @@ import (
 // TestColumnsOfAWatchLineUp: also where a cell is wider than those before it.
 func TestColumnsOfAWatchLineUp(t *testing.T) {
 	var out strings.Builder
-	p := &printer{out: &out, watch: true}
+	p := &printer{out: &out, table: tabwriter.NewWriter(&out, 0, 0, 3, ' ', 0), watch: true}
 	for _, port := range []string{"http", "a-long-port-15c", "http"} {
 		one := fmt.Sprintf(`{"metadata":{"name":"n"},"spec":{"serviceName":"web","portName":%q,"port":8080,"protocol":"TCP","address":"10.0.0.1","state":"ready"}}`, port)
 		if err := p.event(views.Modified, []byte(one)); err != nil {
