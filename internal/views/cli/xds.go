@@ -17,7 +17,7 @@ func (p Program) buildXDS(s *serveParts, c settings.Views, identities *stream.Id
 		return nil
 	}
 	options := xds.Options{
-		Address: c.XDS.Address, Cache: s.source.Cache(), Settings: xdsSettings(c.XDS), Logger: s.log, Annotation: c.Cluster.Annotation,
+		Address: c.XDS.Address, Cache: s.source.Cache(), Blind: s.source.Blind, Settings: xdsSettings(c.XDS), Logger: s.log, Annotation: c.Cluster.Annotation,
 		MostClients: c.XDS.MostClients, MostOfOne: c.XDS.MostOfOne,
 		Listening:  func(net.Addr) { s.listening.Store(true) },
 		Namespaces: identities.Namespaces,

@@ -110,6 +110,14 @@ func (s *Watcher) Stale(now time.Time) (since time.Time, err error) {
 	return since, err
 }
 
+// Blind reports whether no watch is current, as where this replica is cut off.
+func (s *Watcher) Blind() bool {
+	return !slices.ContainsFunc(s.watches, func(w *kube.Reflector) bool {
+		_, problem := w.Stale(time.Now())
+		return problem == nil
+	})
+}
+
 // Known returns when the API server last accepted a request of the watch of which this
 // is longest ago; zero before every watch was accepted once.
 func (s *Watcher) Known() time.Time {

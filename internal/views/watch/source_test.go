@@ -285,8 +285,8 @@ func TestContract148WhatIsConfirmedToBeGoneMakesRoom(t *testing.T) {
 
 func TestContract39AnHourWithoutTheServerTakesNothingAwayAndIsTold(t *testing.T) {
 	watched(t, func(t *testing.T, a *api, source *watch.Watcher) {
-		if _, err := source.Stale(time.Now()); err != nil {
-			t.Errorf("got %v of watches that are current", err)
+		if _, err := source.Stale(time.Now()); err != nil || source.Blind() {
+			t.Errorf("got %v of watches that are current, blind: %t", err, source.Blind())
 		}
 		a.set(func() { a.down = true })
 		a.expire()
@@ -295,14 +295,17 @@ func TestContract39AnHourWithoutTheServerTakesNothingAwayAndIsTold(t *testing.T)
 		if since, err := source.Stale(time.Now()); err == nil || since.After(began) || !strings.Contains(err.Error(), "namespace shop") {
 			t.Errorf("got %v since %v within 90 s, want which watch tells nothing", err, since)
 		}
+		if !source.Blind() {
+			t.Error("this replica does not know that it is cut off")
+		}
 		time.Sleep(time.Hour)
 		if got := addresses(t, source); len(got) != 2 {
 			t.Errorf("got %v, want the last state", got)
 		}
 		a.set(func() { a.down = false; delete(a.slices, "web-2"); a.missing = gone("web-2") })
 		time.Sleep(10 * time.Second)
-		if _, err := source.Stale(time.Now()); err != nil {
-			t.Errorf("got %v after the server came back", err)
+		if _, err := source.Stale(time.Now()); err != nil || source.Blind() {
+			t.Errorf("got %v after the server came back, blind: %t", err, source.Blind())
 		}
 		if got := addresses(t, source); len(got) != 1 {
 			t.Errorf("got %v, want what is left", got)

@@ -20,6 +20,7 @@ type clientRequest struct {
 	node           *corev3.Node
 	typeURL, nonce string
 	text           string // of a rejection
+	has            bool   // something, of another stream where it is the first request
 	wish           wish
 	slot           *slot // that it holds, nil for none
 }
@@ -49,14 +50,14 @@ func (c *client) receive() (clientRequest, error) {
 		held, err := c.read(r)
 		return clientRequest{
 			node: r.GetNode(), typeURL: r.GetTypeUrl(), nonce: r.GetResponseNonce(), text: rejection(r.GetErrorDetail()), slot: held,
-			wish: wish{more: r.GetResourceNamesSubscribe(), fewer: r.GetResourceNamesUnsubscribe(), has: r.GetInitialResourceVersions()},
+			has: len(r.GetInitialResourceVersions()) > 0, wish: wish{more: r.GetResourceNamesSubscribe(), fewer: r.GetResourceNamesUnsubscribe(), has: r.GetInitialResourceVersions()},
 		}, err
 	}
 	r := &discoveryv3.DiscoveryRequest{}
 	held, err := c.read(r)
 	return clientRequest{
 		node: r.GetNode(), typeURL: r.GetTypeUrl(), nonce: r.GetResponseNonce(), text: rejection(r.GetErrorDetail()), slot: held,
-		wish: wish{more: r.GetResourceNames()},
+		has: r.GetVersionInfo() != "", wish: wish{more: r.GetResourceNames()},
 	}, err
 }
 

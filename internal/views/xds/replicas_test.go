@@ -9,8 +9,10 @@ import (
 
 	discoveryv3 "github.com/envoyproxy/go-control-plane/envoy/service/discovery/v3"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+	"google.golang.org/grpc/status"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/join"
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/views/xds"
@@ -192,6 +194,46 @@ func TestContract99AReplicaWithAnotherHistorySendsAProxyOnlyWhatDiffers(t *testi
 	c.slice("shop", "api-1", "api", "http", 8080, ready("10.0.0.9")...)
 	if answer := again.next(); len(answer.GetResources()) != 1 || answer.GetResources()[0].GetName() != "api.shop:80" {
 		t.Errorf("got %v, want api.shop:80 alone", answer)
+	}
+}
+
+// TestContract65AReplicaThatIsCutOffTakesNothingFromClientsOfAnother: what it knows is an hour old,
+// and all of that may be dead. A client that has nothing is better off with it than without.
+func TestContract65AReplicaThatIsCutOffTakesNothingFromClientsOfAnother(t *testing.T) {
+	p := connect(t, start(t, twoServices(t), nil), "a", "shop/edge", nil)
+	p.everything("api.shop:80", "web.shop:80")
+	c, blind := detour(t), atomic.Bool{}
+	c.slice("shop", "web-1", "web", "http", 8080, ready("10.9.9.9")...)
+	blind.Store(true)
+	cut := start(t, c, func(o *xds.Options) { o.Blind = blind.Load })
+
+	again := connect(t, cut, "a", "shop/edge", nil)
+	again.has, again.raw = p.has, p.raw
+	again.ask(clusters)
+	if err := again.ends(); status.Code(err) != codes.Unavailable {
+		t.Errorf("a proxy that has something: got %v, want Unavailable", err)
+	}
+	w := ask(t, cut, "gRPC Go", nil)
+	w.request(endpoints, "of another replica", "", "web.shop:80")
+	if answer, err := w.stream.Recv(); status.Code(err) != codes.Unavailable {
+		t.Errorf("a client of gRPC that has something: got %v, %v, want Unavailable", answer, err)
+	}
+
+	fresh := connect(t, cut, "b", "shop/edge", nil)
+	fresh.everything("api.shop:80", "web.shop:80")
+	first := ask(t, cut, "gRPC Go", nil)
+	first.request(endpoints, "", "", "web.shop:80")
+	if got := len(first.answer().GetResources()); got != 1 || !slices.Equal(fresh.addresses(), []string{"10.9.9.9/HEALTHY"}) {
+		t.Errorf("clients that have nothing get %d resources and %v", got, fresh.addresses())
+	}
+
+	blind.Store(false)
+	back := connect(t, cut, "a", "shop/edge", nil)
+	back.has, back.raw = p.has, p.raw
+	back.ask(endpoints, "api.shop:80", "web.shop:80")
+	back.next()
+	if got := back.addresses(); !slices.Equal(got, []string{"10.9.9.9/HEALTHY"}) {
+		t.Errorf("a replica that is current again: got %v", got)
 	}
 }
 

@@ -70,6 +70,9 @@ func (c *client) hear(h clientRequest) error {
 	if err := c.admit(h.node); err != nil {
 		return err
 	}
+	if blind := c.server.opts.Blind; h.has && c.wants[0] == nil && blind != nil && blind() {
+		return status.Error(codes.Unavailable, "this replica is cut off from its API server, and what the client has may be newer; keep it, and connect to another replica")
+	}
 	c.server.join(c)
 	kind, served := kindOf(h.typeURL)
 	switch {

@@ -38,8 +38,10 @@ type Options struct {
 	// Namespaces are those that a client of gRPC may see; "*" is every one.
 	Namespaces func(client string) []string
 	// Fleets are the listeners of fleets; nil for none.
-	Fleets   *Fleets
-	Cache    *cache.Cache
+	Fleets *Fleets
+	Cache  *cache.Cache
+	// Blind reports whether the cache is cut off from the API server; nil where it never is.
+	Blind    func() bool
 	Settings envoyconfig.Settings
 	// Annotation is the one of Services that are shown, for remedies; that of the endpoint
 	// views where it is empty.
