@@ -53,14 +53,16 @@ func (r *renewal) serve(at string) {
 	files := stream.TLS{
 		CertificateFile: filepath.Join(r.own, "tls.crt"), KeyFile: filepath.Join(r.own, "tls.key"), ClientCAFile: filepath.Join(r.own, "ca.crt"),
 	}
+	current := files.Current(stream.Strict)
 	r.at = r.listen(r.fleets, at, func(o *xds.Options) {
 		o.TrustDomain, o.Namespaces = "cluster.local", func(string) []string { return nil }
 		o.Accepts = func(*tls.ConnectionState) error { return nil }
 		o.TLS = func() (*tls.Config, error) {
-			config, err := files.Strict()
+			config, err := current()
 			if err != nil {
 				return nil, err
 			}
+			config = config.Clone()
 			config.VerifyConnection = func(s tls.ConnectionState) error {
 				r.shown.Store(number(s.PeerCertificates[0]))
 				return nil

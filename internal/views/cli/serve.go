@@ -42,8 +42,8 @@ type serveParts struct {
 	server  *stream.Server
 	health  *http.Server
 	metrics net.Listener
-	// identities and fleets say why the newest list is not in effect.
-	identities, fleets func() error
+	// identities, fleets and certificates say why the newest files are not in effect.
+	identities, fleets, certificates func() error
 	// objects is nil where fleets are not read from the API server.
 	objects *watch.Envoys
 	// xds is nil where xDS is not served; then listening stays false.
@@ -69,7 +69,7 @@ func (p Program) serve(ctx context.Context, c settings.Views) error {
 
 // build makes everything from the configuration. Nothing is asked or started yet.
 func (p Program) build(c settings.Views) (*serveParts, error) {
-	s := &serveParts{log: p.logger(c.Log, nil), fleets: func() error { return nil }}
+	s := &serveParts{log: p.logger(c.Log, nil), fleets: func() error { return nil }, certificates: tlsFiles(c).Check}
 	var err error
 	if s.source, err = p.source(c, p.way(c, false), c.Cluster.Namespaces); err != nil {
 		return nil, err
@@ -166,7 +166,7 @@ func (s *serveParts) run(ctx context.Context) error {
 func (s *serveParts) tell(ctx context.Context) {
 	ticker := time.NewTicker(time.Second)
 	defer ticker.Stop()
-	var synced, stale, identities, fleets, silent bool
+	var synced, stale, identities, fleets, certificates, silent bool
 	var crowded []string
 	for {
 		select {
@@ -182,6 +182,7 @@ func (s *serveParts) tell(ctx context.Context) {
 			crowded = tellCrowded(s.log, crowded, s.source.Cache().Crowded())
 			s.turn(&identities, s.identities(), "the new list of identities has a mistake, the last good one stays in effect", "the list of identities is in effect")
 			s.turn(&fleets, s.fleets(), "the new list of fleets has a mistake, the last good one stays in effect", "the list of fleets is in effect")
+			s.turn(&certificates, s.certificates(), "the new certificates of the server cannot be used, the last good ones stay in effect", "the certificates of the server are in effect")
 			s.turn(&silent, s.objects.Problem(), "the API server tells nothing of fleets, the last state is kept", "the API server tells of fleets")
 		}
 	}

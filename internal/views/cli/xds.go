@@ -23,7 +23,7 @@ func (p Program) buildXDS(s *serveParts, c settings.Views, identities *stream.Id
 		Namespaces: identities.Namespaces,
 	}
 	if files := tlsFiles(c); files.CertificateFile != "" {
-		options.TLS, options.TrustDomain, options.Accepts = files.Strict, files.TrustDomain, s.server.Accepts
+		options.TLS, options.TrustDomain, options.Accepts = files.Current(stream.Strict), files.TrustDomain, s.server.Accepts
 	}
 	fleets, err := p.fleets(c, s)
 	if err != nil {

@@ -2,10 +2,14 @@ package stream_test
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"net/http"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -191,6 +195,53 @@ func TestContract43CertificatesAreReadAgainAtEachHandshake(t *testing.T) {
 	if code, _ := get(t, s.client(t, before, haproxy), s.url+"/api/v1/views", ""); code != 0 {
 		t.Errorf("got %d of the authority that was taken away, want no connection", code)
 	}
+}
+
+// TestContract181CertificatesThatCannotBeUsedLeaveTheLastGoodOnes in effect, for views and for xDS:
+// otherwise no client that comes back learns what died.
+func TestContract181CertificatesThatCannotBeUsedLeaveTheLastGoodOnes(t *testing.T) {
+	s := secure(t, newCluster(t, "shop"))
+	files := stream.TLS{CertificateFile: filepath.Join(s.dir, "tls.crt"), KeyFile: filepath.Join(s.dir, "tls.key"), ClientCAFile: filepath.Join(s.dir, "ca.crt")}
+	xds := files.Current(stream.Strict)
+	if _, err := xds(); err != nil {
+		t.Fatal(err)
+	}
+	if code, body := get(t, s.client(t, nil), s.url+"/api/v1/views", token); code != http.StatusOK {
+		t.Fatalf("got %d %s", code, body)
+	}
+	certificate, key := s.ca.issue(t, x509.ExtKeyUsageServerAuth)
+	for name, text := range map[string][]byte{"tls.key": key, "ca.crt": []byte("nothing"), "tls.crt": nil} {
+		before, err := os.ReadFile(filepath.Join(s.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, filepath.Join(s.dir, name), text)
+		if files.Check() == nil {
+			t.Errorf("%s: nothing is told", name)
+		}
+		if code, body := get(t, s.client(t, s.ca, haproxyURI), s.url+"/api/v1/views", ""); code != http.StatusOK {
+			t.Errorf("%s: got %d %s, want the last good certificates in effect", name, code, body)
+		}
+		if config, err := xds(); err != nil || config.ClientAuth != tls.RequireAndVerifyClientCert {
+			t.Errorf("%s: xDS gets %v, %v", name, config, err)
+		}
+		write(t, filepath.Join(s.dir, name), before)
+	}
+	write(t, filepath.Join(s.dir, "tls.crt"), certificate)
+	write(t, filepath.Join(s.dir, "tls.key"), key)
+	if config, err := xds(); err != nil || !slices.Equal(config.Certificates[0].Certificate[0], leafOf(t, certificate)) {
+		t.Errorf("the new certificate is not in effect: %v", err)
+	}
+}
+
+// leafOf is a certificate in PEM as it is sent.
+func leafOf(t *testing.T, certificate []byte) []byte {
+	t.Helper()
+	block, _ := pem.Decode(certificate)
+	if block == nil {
+		t.Fatal("there is no certificate")
+	}
+	return block.Bytes
 }
 
 // TestManyStreamsShareOneConnection: over TLS clients get HTTP/2.

@@ -69,6 +69,8 @@ type Server struct {
 	listener net.Listener
 	room     *transport.Room
 	stats    stats
+	// current makes the configuration of a connection with TLS.
+	current func() (*tls.Config, error)
 	// authority is that of clients' certificates.
 	authority authority
 }
@@ -81,10 +83,8 @@ func New(opts Options) (*Server, error) {
 	case opts.Identities != nil && !opts.TLS.on() && !opts.Address.Addr().IsLoopback():
 		return nil, errors.New("viewserver: without TLS a token could be read on the way")
 	}
-	if opts.TLS.on() {
-		if err := opts.TLS.Check(); err != nil {
-			return nil, err
-		}
+	if err := opts.TLS.Check(); err != nil {
+		return nil, err
 	}
 	opts.Take = cmp.Or(opts.Take, takeTime)
 	opts.MostClients = transport.SocketShare(opts.MostClients)
@@ -94,7 +94,7 @@ func New(opts Options) (*Server, error) {
 	}
 	return &Server{
 		room: transport.NewRoom(spare, opts.MostClients+spare, opts.MostOfOne+spare),
-		opts: opts, authority: authority{file: opts.TLS.ClientCAFile},
+		opts: opts, current: opts.TLS.Current(func(*tls.Config) {}), authority: authority{file: opts.TLS.ClientCAFile},
 		clients: clients{most: opts.MostClients, mostOfOne: opts.MostOfOne, again: 5, of: make(map[string]int), full: fullOfStreams, crowded: ownStreams},
 		lists:   clients{most: mostLists, mostOfOne: ofOne, again: 1, of: make(map[string]int), full: "%d lists are being sent; ask again", crowded: ownLists},
 	}, nil
@@ -136,7 +136,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.opts.TLS.on() {
 		server.TLSConfig = &tls.Config{
 			MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
-			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.opts.TLS.read() },
+			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return s.current() },
 		}
 		listener = tls.NewListener(listener, server.TLSConfig)
 	}

@@ -22,8 +22,9 @@ import (
 const (
 	// catchUp is how long a request with a token of a replica that is further waits.
 	catchUp = 5 * time.Second
-	// heartbeat is the time between two bookmarks of a stream without changes.
-	heartbeat = 30 * time.Second
+	// heartbeat is the time between two bookmarks of a stream without changes. By their end a
+	// client notices a replica whose node is gone, maybe together with endpoints.
+	heartbeat = 10 * time.Second
 	// longestStream is how long a stream lasts at the most, so that clients spread over
 	// replicas again; less up to a fifth.
 	longestStream = time.Hour

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"crypto/tls"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/ablmnzde/ionoscloud-endpointslice-controller/internal/system"
 )
@@ -24,20 +25,33 @@ func (t TLS) on() bool { return t.CertificateFile != "" }
 
 // Check says whether the files can be used as they are.
 func (t TLS) Check() error {
+	if !t.on() {
+		return nil
+	}
 	_, err := t.read()
 	return err
 }
 
-// Strict makes the configuration of one connection whose client has to show a
-// certificate.
-func (t TLS) Strict() (*tls.Config, error) {
-	config, err := t.read()
-	if err != nil {
-		return nil, err
+// Current returns what makes the configuration of a connection, which is not to be changed. Files
+// that cannot be used leave the last good ones in effect.
+func (t TLS) Current(change func(*tls.Config)) func() (*tls.Config, error) {
+	var good atomic.Pointer[tls.Config]
+	return func() (*tls.Config, error) {
+		config, err := t.read()
+		if last := good.Load(); err != nil && last != nil {
+			return last, nil
+		}
+		if err == nil {
+			change(config)
+			good.Store(config)
+		}
+		return config, err
 	}
-	config.ClientAuth = tls.RequireAndVerifyClientCert
-	config.NextProtos = []string{"h2"}
-	return config, nil
+}
+
+// Strict changes a configuration to that of a connection whose client has to show a certificate.
+func Strict(config *tls.Config) {
+	config.ClientAuth, config.NextProtos = tls.RequireAndVerifyClientCert, []string{"h2"}
 }
 
 // read makes the configuration of one connection. No session is resumed: that would
