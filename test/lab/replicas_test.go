@@ -3,6 +3,7 @@
 package lab_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -64,7 +65,11 @@ func (s *tale) within(what string, since time.Time, most time.Duration) time.Dur
 	s.Logf("%s: %.1f s after, at most %.1f s", what, took.Seconds(), most.Seconds())
 	s.facts = append(s.facts, traffic.Fact{Name: what, Value: took.Round(100 * time.Millisecond).String()})
 	if most += shared + lab.Allowance(s.Record()); took > most {
-		s.Errorf("%s: %v after, want at most %v\n%s", what, took, most, s.Daemon.Log())
+		var asked strings.Builder
+		for _, e := range s.requests(since) {
+			fmt.Fprintf(&asked, "%s %s: %d %s %s\n", e.Received.Format("15:04:05.000"), e.Source, e.Code, e.Verb, e.Path)
+		}
+		s.Errorf("%s: %v after, want at most %v\n%s\nasked since:\n%s", what, took, most, s.Daemon.Log(), &asked)
 	}
 	return took
 }
