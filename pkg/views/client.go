@@ -62,9 +62,9 @@ func New(opts Options) (*Client, error) {
 
 const (
 	// longestList bounds a list, longestSilence the time without a word on a stream.
-	// The server sends a bookmark twice a minute.
+	// The server sends a bookmark every 10 s.
 	longestList    = time.Minute
-	longestSilence = 100 * time.Second
+	longestSilence = 25 * time.Second
 	// longestLine and longestAnswer bound what is read, in bytes.
 	longestLine   = 64 << 20
 	longestAnswer = 512 << 20

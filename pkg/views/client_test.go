@@ -291,6 +291,62 @@ func TestContract42AServerThatGoesOnEndsTheCount(t *testing.T) {
 	})
 }
 
+// quiet is a way to a server that tells the beginning, and nothing more where its node is gone. It
+// notes when it is asked.
+type quiet struct {
+	asked []time.Time
+	after func(streams int, say io.Writer)
+}
+
+func (q *quiet) RoundTrip(request *http.Request) (*http.Response, error) {
+	q.asked = append(q.asked, time.Now())
+	streams := len(q.asked)
+	body, say := io.Pipe()
+	context.AfterFunc(request.Context(), func() { _ = say.CloseWithError(request.Context().Err()) })
+	go func() {
+		fmt.Fprintln(say, beginning)
+		q.after(streams, say)
+	}()
+	return &http.Response{StatusCode: http.StatusOK, Body: body}, nil
+}
+
+// TestContract42AReplicaWhoseNodeIsGoneIsLeftWithinHalfAMinute: endpoints may have gone with it.
+func TestContract42AReplicaWhoseNodeIsGoneIsLeftWithinHalfAMinute(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		way := &quiet{after: func(streams int, say io.Writer) {
+			if streams > 1 {
+				fmt.Fprintln(say, line("MODIFIED", "a", "down", "500.501"))
+			}
+		}}
+		same(t, followOver(t, way, 3, "http://views"), "ADDED a ready", "SYNCED", "MODIFIED a down")
+		if got := way.asked[1].Sub(way.asked[0]); got > 30*time.Second {
+			t.Errorf("another replica is asked after %s, want 30 s at the most", got)
+		}
+	})
+}
+
+// TestContract42ACallerThatTakesLongMakesNoServerSilent: the stream goes on where it was.
+func TestContract42ACallerThatTakesLongMakesNoServerSilent(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		way := &quiet{after: func(_ int, say io.Writer) { fmt.Fprintln(say, line("MODIFIED", "a", "down", "500.501")) }}
+		client, err := views.New(views.Options{Servers: []string{"http://views"}, HTTP: &http.Client{Transport: way}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		enough := errors.New("enough")
+		err = client.Watch(t.Context(), func(e views.Event) error {
+			time.Sleep(5 * time.Minute) // of the bubble
+			if e.Type == views.Modified {
+				return enough
+			}
+			return nil
+		})
+		if !errors.Is(err, enough) || len(way.asked) != 1 {
+			t.Errorf("got %v after %d streams, want one", err, len(way.asked))
+		}
+	})
+}
+
 func TestAnotherServerIsTakenWhereOneIsAway(t *testing.T) {
 	r := newReplica(t, part{lines: []string{line("ADDED", "a", "ready", "1.1"), mark("5.5")}, hold: true})
 	same(t, follow(t, 2, "http://127.0.0.1:1", r.URL), "ADDED a ready", "SYNCED")

@@ -3,7 +3,6 @@ package views
 import (
 	"cmp"
 	"context"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -28,9 +27,9 @@ type Reconciler interface {
 
 // Run calls the reconciler for each port that changed, until ctx ends. It begins when
 // everything is known, and goes on at the mark that ends a change: no port is ever shown in
-// part. Many changes of a port while the reconciler is busy become one call. A port that has no
-// endpoint when Run begins is not told: a program that has endpoints of before, such as a proxy
-// that runs on, uses WatchPorts.
+// part. Many changes of a port while the reconciler is busy become one call, and ports take turns
+// in the order in which they changed. A port that has no endpoint when Run begins is not told: a
+// program that has endpoints of before, such as a proxy that runs on, uses WatchPorts.
 func (c *Client) Run(ctx context.Context, reconciler Reconciler) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -59,9 +58,6 @@ func (c *Client) Run(ctx context.Context, reconciler Reconciler) error {
 		}
 	}
 	watching.Wait()
-	if errors.Is(err, context.Canceled) {
-		return ctx.Err()
-	}
 	return err
 }
 
@@ -73,7 +69,8 @@ const retry, retryMax = 200 * time.Millisecond, 30 * time.Second
 type call struct {
 	// endpoints are those of the port at the last mark, in order.
 	endpoints []Endpoint
-	at        time.Time
+	// at is when it is due. It does not move while the port changes again.
+	at time.Time
 	// paused is how long it waited last because the one before failed.
 	paused time.Duration
 }
@@ -113,10 +110,16 @@ func (d *desk) take(event Event) error {
 func (d *desk) whole() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	now := time.Now()
 	for port := range d.touched {
-		d.due[port] = call{paused: d.due[port].paused, endpoints: slices.SortedFunc(maps.Values(d.told[port]), func(a, b Endpoint) int {
+		one, waits := d.due[port]
+		if !waits || one.at.After(now) {
+			one.at = now
+		}
+		one.endpoints = slices.SortedFunc(maps.Values(d.told[port]), func(a, b Endpoint) int {
 			return cmp.Or(strings.Compare(a.Address, b.Address), cmp.Compare(a.TargetPort, b.TargetPort))
-		})}
+		})
+		d.due[port] = one
 		if len(d.told[port]) == 0 {
 			delete(d.told, port)
 		}
@@ -132,21 +135,17 @@ func (d *desk) whole() {
 func (d *desk) next(now time.Time) (port PortKey, of call, wait time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	wait = time.Hour
-	for one, waits := range d.due {
-		left := max(waits.at.Sub(now), 0)
-		if left < wait || left == wait && less(one, port) {
-			port, of, wait = one, waits, left
-		}
+	if len(d.due) == 0 {
+		return port, of, time.Hour
 	}
-	if wait == 0 {
+	port = slices.MinFunc(slices.Collect(maps.Keys(d.due)), func(a, b PortKey) int {
+		return cmp.Or(d.due[a].at.Compare(d.due[b].at), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Service, b.Service), strings.Compare(a.Port, b.Port))
+	})
+	of = d.due[port]
+	if wait = max(of.at.Sub(now), 0); wait == 0 {
 		delete(d.due, port)
 	}
 	return port, of, wait
-}
-
-func less(a, b PortKey) bool {
-	return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Service, b.Service), strings.Compare(a.Port, b.Port)) < 0
 }
 
 // again lets a call that failed wait. A port that has changed since is due at once, and waits no

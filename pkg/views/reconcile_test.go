@@ -168,3 +168,64 @@ func TestContract42RunGivesNoHalfOfAChangeThatBrokeOff(t *testing.T) {
 		end()
 	})
 }
+
+// busy takes a second for each call, and notes when it was given a state of a Service last, and how
+// often a Service.
+type busy struct {
+	mu    sync.Mutex
+	got   map[string]time.Time
+	count map[string]int
+}
+
+func (b *busy) Reconcile(_ context.Context, port views.PortKey, endpoints []views.Endpoint) error {
+	time.Sleep(time.Second) // of the bubble
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.got[port.Service+"="+string(endpoints[0].State)] = time.Now()
+	b.count[port.Service]++
+	return nil
+}
+
+// TestContract42APortThatAlwaysChangesHoldsUpNoOther: it comes first by its name, and is due again
+// whenever the Reconciler is ready. Nor do others hold it up, which change more slowly.
+func TestContract42APortThatAlwaysChangesHoldsUpNoOther(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		stream := make(piecemeal, 1)
+		client, err := views.New(views.Options{Servers: []string{"http://views"}, HTTP: &http.Client{Transport: stream}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		r := &busy{got: make(map[string]time.Time), count: make(map[string]int)}
+		go func() { ended <- client.Run(ctx, r) }()
+		of := func(service, line string) string { return strings.Replace(line, `"web"`, `"`+service+`"`, 1) }
+		say, end := stream.open()
+		for _, service := range []string{"api", "shop", "mail"} {
+			say(of(service, line("ADDED", "a", "ready", "1.1")))
+		}
+		say(line("ADDED", "b", "ready", "1.1"), mark("1.1"))
+		time.Sleep(10 * time.Second)
+		died := time.Now()
+		say(line("MODIFIED", "b", "down", "1.2"))
+		for n := range 40 {
+			state := []string{"down", "ready"}[n%2]
+			if n%3 == 0 {
+				say(of("shop", line("MODIFIED", "a", state, "1.2")), of("mail", line("MODIFIED", "a", state, "1.2")), mark("1.2"))
+			}
+			time.Sleep(250 * time.Millisecond)
+			say(of("api", line("MODIFIED", "a", state, "1.2")), mark("1.2"))
+			time.Sleep(250 * time.Millisecond)
+		}
+		end()
+		cancel()
+		close(stream)
+		<-ended
+		if got, given := r.got["web=down"]; !given || got.Sub(died) > 5*time.Second {
+			t.Errorf("the endpoint that died was given after %s (given: %t), want 5 s at the most: there are four ports", got.Sub(died), given)
+		}
+		if got := r.count["api"]; got < 5 {
+			t.Errorf("what always changes was given %d times in 20 s, want 5 at the least: %v", got, r.count)
+		}
+	})
+}

@@ -27,8 +27,8 @@ func (c *Client) lines(ctx context.Context, server string, query url.Values, tak
 	defer response.Body.Close()
 	scanner := bufio.NewScanner(response.Body)
 	scanner.Buffer(make([]byte, 0, 64<<10), longestLine)
-	for scanner.Scan() {
-		watchdog.Reset(longestSilence)
+	for ; scanner.Scan(); watchdog.Reset(longestSilence) {
+		watchdog.Stop() // a slow caller makes no server silent
 		if len(bytes.TrimSpace(scanner.Bytes())) == 0 {
 			continue
 		}
@@ -54,7 +54,7 @@ func (c *Client) lines(ctx context.Context, server string, query url.Values, tak
 }
 
 // errSilent ends a stream on which nothing came for too long.
-var errSilent = errors.New("the server has sent nothing for 100 s, not even a bookmark")
+var errSilent = errors.New("the server has sent nothing for 25 s, not even a bookmark")
 
 // because is why a request ended, where its context says so.
 func because(ctx context.Context, err error) error {
