@@ -427,6 +427,33 @@ func TestContract54AnOutageDelaysAllAndOneTriesFirst(t *testing.T) {
 	})
 }
 
+// TestContract54AWriteThatMeetsAnOutageEachTimeHoldsUpNoAdditionElsewhere: the server is away for one
+// namespace alone, as behind a limit that it has.
+func TestContract54AWriteThatMeetsAnOutageEachTimeHoldsUpNoAdditionElsewhere(t *testing.T) {
+	inCrowd(t, writer.SetOptions{}, []string{"full/web", "full/shop"}, func(t *testing.T, c *crowd) {
+		for _, name := range []string{"full/web", "full/shop"} {
+			c.all[name].set(func() {
+				c.all[name].write = func(context.Context, publish.Write) error { return publish.ErrUnavailable }
+			})
+		}
+		added := newServed(t, "shop/added", 100)
+		added.fill.Pool = "red"
+		c.add(added)
+		c.set.Publish("blue", verdict(2, 1))
+		during(5 * time.Minute) // the pauses are as long as they get
+		c.set.Publish("red", verdict(2))
+		during(time.Minute)
+		if got := added.published(); got != "1=ready 2=ready" {
+			t.Errorf("got %q, want the endpoints of a Service of another namespace", got)
+		}
+		for _, name := range neighbours {
+			if got := c.all[name].published(); got != "1=down 2=ready" {
+				t.Errorf("%s: got %q, want the loss", name, got)
+			}
+		}
+	})
+}
+
 // busy makes the writes of Services take that long, and returns the most that were
 // under way at a time since the last call.
 func (c *crowd) busy(takes time.Duration, names ...string) (most func() int) {

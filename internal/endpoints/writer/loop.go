@@ -224,6 +224,7 @@ func (l *loop) send(now time.Time) {
 		return (class < classOf(Turn{Rank: Gain}) || !l.bucket.next().After(now)) && l.lanes.takesWrite(f)
 	}
 	for l.lanes.server.Free(now) {
+		l.turns.probes = l.lanes.server.outage.lasts(now)
 		f, class := l.turns.take(l.lanes.server.TakesRetries(), allowed)
 		if f == nil {
 			return

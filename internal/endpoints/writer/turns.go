@@ -13,6 +13,9 @@ type turns struct {
 	waiting []*fill
 	// taken counts the turns.
 	taken int
+	// probes says that one request is to show whether the server can be reached again: then the
+	// namespaces take turns whatever the class, for what fails may concern one of them alone.
+	probes bool
 }
 
 const (
@@ -60,14 +63,17 @@ func (t *turns) remove(f *fill) {
 // take takes out the fill that sends next, of those that are allowed to; nil if none
 // is, and its class. It is the first of the namespace whose last turn in the class is the longest ago.
 func (t *turns) take(again bool, allowed func(f *fill, class int) bool) (next *fill, class int) {
+	var least [3]int
 	for _, f := range t.waiting {
 		its := f.class
 		if retries(its) && !again {
 			its = f.fresh
 		}
-		first := next == nil || its < class || its == class && f.namespace.turns[its] < next.namespace.turns[its]
-		if its != noClass && first && allowed(f, its) {
-			next, class = f, its
+		if its == noClass {
+			continue
+		}
+		if order := t.order(f, its); (next == nil || slices.Compare(order[:], least[:]) < 0) && allowed(f, its) {
+			next, class, least = f, its, order
 		}
 	}
 	if next == nil {
@@ -77,6 +83,14 @@ func (t *turns) take(again bool, allowed func(f *fill, class int) bool) (next *f
 	next.namespace.turns[class] = t.taken
 	t.remove(next)
 	return next, class
+}
+
+// order is what the fill that sends next has the least of.
+func (t *turns) order(f *fill, class int) [3]int {
+	if t.probes {
+		return [3]int{class % 2, slices.Max(f.namespace.turns[:]), class} // what is tried again may hang
+	}
+	return [3]int{class, f.namespace.turns[class]}
 }
 
 // Turn says how urgent the next write is, and whether it tries again what failed.
