@@ -164,7 +164,7 @@ func (w *world) current() publish.Service {
 	return w.now().Service
 }
 
-func (w *world) serviceGone() bool { s := w.current(); return s.UID == "" || s.Deleting }
+func (w *world) serviceGone() bool { return w.current().UID == "" }
 
 func (w *world) serviceWrong() bool {
 	s := w.current()

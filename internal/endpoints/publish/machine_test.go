@@ -148,15 +148,15 @@ func (m *machine) pass(t *rapid.T) {
 	_, problem := publish.Desired(m.wanted(), m.state, m.target)
 	m.checkSlices(t, problem)
 	switch problem.Kind {
-	case publish.ServiceMissing, publish.ServiceDeleting:
+	case publish.ServiceMissing:
 		if after := m.addresses(); !maps.Equal(before, after) {
-			t.Fatalf("the Service is gone and the slices changed from %v to %v", before, after)
+			t.Fatalf("there is no Service and the slices changed from %v to %v", before, after)
 		}
 	case "":
 		if got, want := m.published(), m.wanted(); !slices.Equal(got, want) {
 			t.Fatalf("got %v, want %v", got, want)
 		}
-	case publish.ServiceHasSelector, publish.ServiceExternalName, publish.PortMismatch:
+	case publish.ServiceDeleting, publish.ServiceHasSelector, publish.ServiceExternalName, publish.PortMismatch:
 		m.checkBlocked(t)
 	}
 }
@@ -184,7 +184,7 @@ func (m *machine) checkBlocked(t *rapid.T) {
 
 // checkSlices checks what holds of the slices after every pass.
 func (m *machine) checkSlices(t *rapid.T, problem publish.Problem) {
-	if problem.Kind == publish.ServiceMissing || problem.Kind == publish.ServiceDeleting {
+	if problem.Kind == publish.ServiceMissing {
 		return
 	}
 	count := map[publish.Family]int{}

@@ -18,11 +18,11 @@ import (
 
 // Desired returns the slices that publish members, and why the Service cannot be
 // filled, if so. Then no slice is made; those that exist keep their ports and are
-// still kept right, unless the Service is gone: then they are left as they are
+// still kept right, unless there is no Service: then they are left as they are
 // (contract 25).
 func Desired(members []inventory.Member, state State, target Target) ([]Slice, Problem) {
 	ports, problem := ResolvePorts(state.Service, target)
-	if problem.Kind.gone() {
+	if problem.Kind == ServiceMissing {
 		return slices.Clone(state.Slices), problem
 	}
 	members = byAddress(members)

@@ -23,9 +23,6 @@ const (
 	PortMismatch        Kind = "PortMismatch"
 )
 
-// gone reports whether there is no Service to write slices for.
-func (k Kind) gone() bool { return k == ServiceMissing || k == ServiceDeleting }
-
 // Problem says why the Service cannot be filled, and the remedy.
 type Problem struct {
 	Kind    Kind
@@ -40,7 +37,7 @@ func ResolvePorts(service Service, target Target) ([]Port, Problem) {
 	case service.UID == "":
 		return nil, Problem{ServiceMissing, fmt.Sprintf("there is no Service %s: its slices are left as they are; create it without a selector, or correct TARGET_NAMESPACE and TARGET_SERVICE_NAME", name)}
 	case service.Deleting:
-		return nil, Problem{ServiceDeleting, fmt.Sprintf("Service %s is being deleted: its slices are left as they are; create it again when it is gone", name)}
+		return nil, Problem{ServiceDeleting, fmt.Sprintf("Service %s is being deleted: no slice is created; create it again when it is gone", name)}
 	case service.ExternalName:
 		return nil, Problem{ServiceExternalName, fmt.Sprintf("Service %s is of type ExternalName, which has no endpoints: no slice is created; make it ClusterIP, NodePort or LoadBalancer", name)}
 	case service.HasSelector:

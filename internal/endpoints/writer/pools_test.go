@@ -95,6 +95,7 @@ func TestContract50WhatIsWrongWithTheServiceMakesNoDeadEndpointReady(t *testing.
 	for name, wrong := range map[string]func(*publish.Service){
 		"a port is gone":         func(s *publish.Service) { s.Ports = s.Ports[:1] },
 		"it has a selector":      func(s *publish.Service) { s.HasSelector = true },
+		"it is being deleted":    func(s *publish.Service) { s.Deleting = true },
 		"the other port is gone": func(s *publish.Service) { s.Ports = s.Ports[1:] },
 	} {
 		t.Run(name, func(t *testing.T) {
