@@ -55,29 +55,37 @@ func (c *calls) refusing(refuse bool) {
 // was given since the last call of that.
 func reconciling(t *testing.T, test func(r *calls, stream piecemeal, given func(want ...string))) {
 	bubble.Test(t, func(t *testing.T) {
-		stream := make(piecemeal, 1)
-		client, err := views.New(views.Options{Servers: []string{"http://views"}, HTTP: &http.Client{Transport: stream}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
 		r := &calls{}
-		go func() { ended <- client.Run(ctx, r) }()
-		test(r, stream, func(want ...string) {
-			t.Helper()
-			synctest.Wait()
-			r.mu.Lock()
-			defer r.mu.Unlock()
-			if !slices.Equal(r.got, want) {
-				t.Errorf("got  %q\nwant %q", r.got, want)
-			}
-			r.got = nil
+		running(t, r, func(stream piecemeal) {
+			test(r, stream, func(want ...string) {
+				t.Helper()
+				synctest.Wait()
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				if !slices.Equal(r.got, want) {
+					t.Errorf("got  %q\nwant %q", r.got, want)
+				}
+				r.got = nil
+			})
 		})
-		cancel()
-		close(stream)
-		<-ended
 	})
+}
+
+// running runs a Reconciler behind a stream that test writes to, and returns when it has ended.
+func running(t *testing.T, r views.Reconciler, test func(stream piecemeal)) {
+	t.Helper()
+	stream := make(piecemeal, 1)
+	client, err := views.New(views.Options{Servers: []string{"http://views"}, HTTP: &http.Client{Transport: stream}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- client.Run(ctx, r) }()
+	test(stream)
+	cancel()
+	close(stream)
+	<-ended
 }
 
 // open answers the next request, and returns what writes lines of the answer.
@@ -190,37 +198,29 @@ func (b *busy) Reconcile(_ context.Context, port views.PortKey, endpoints []view
 // whenever the Reconciler is ready. Nor do others hold it up, which change more slowly.
 func TestContract42APortThatAlwaysChangesHoldsUpNoOther(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
-		stream := make(piecemeal, 1)
-		client, err := views.New(views.Options{Servers: []string{"http://views"}, HTTP: &http.Client{Transport: stream}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
 		r := &busy{got: make(map[string]time.Time), count: make(map[string]int)}
-		go func() { ended <- client.Run(ctx, r) }()
-		of := func(service, line string) string { return strings.Replace(line, `"web"`, `"`+service+`"`, 1) }
-		say, end := stream.open()
-		for _, service := range []string{"api", "shop", "mail"} {
-			say(of(service, line("ADDED", "a", "ready", "1.1")))
-		}
-		say(line("ADDED", "b", "ready", "1.1"), mark("1.1"))
-		time.Sleep(10 * time.Second)
-		died := time.Now()
-		say(line("MODIFIED", "b", "down", "1.2"))
-		for n := range 40 {
-			state := []string{"down", "ready"}[n%2]
-			if n%3 == 0 {
-				say(of("shop", line("MODIFIED", "a", state, "1.2")), of("mail", line("MODIFIED", "a", state, "1.2")), mark("1.2"))
+		var died time.Time
+		running(t, r, func(stream piecemeal) {
+			of := func(service, line string) string { return strings.Replace(line, `"web"`, `"`+service+`"`, 1) }
+			say, end := stream.open()
+			for _, service := range []string{"api", "shop", "mail"} {
+				say(of(service, line("ADDED", "a", "ready", "1.1")))
 			}
-			time.Sleep(250 * time.Millisecond)
-			say(of("api", line("MODIFIED", "a", state, "1.2")), mark("1.2"))
-			time.Sleep(250 * time.Millisecond)
-		}
-		end()
-		cancel()
-		close(stream)
-		<-ended
+			say(line("ADDED", "b", "ready", "1.1"), mark("1.1"))
+			time.Sleep(10 * time.Second)
+			died = time.Now()
+			say(line("MODIFIED", "b", "down", "1.2"))
+			for n := range 40 {
+				state := []string{"down", "ready"}[n%2]
+				if n%3 == 0 {
+					say(of("shop", line("MODIFIED", "a", state, "1.2")), of("mail", line("MODIFIED", "a", state, "1.2")), mark("1.2"))
+				}
+				time.Sleep(250 * time.Millisecond)
+				say(of("api", line("MODIFIED", "a", state, "1.2")), mark("1.2"))
+				time.Sleep(250 * time.Millisecond)
+			}
+			end()
+		})
 		if got, given := r.got["web=down"]; !given || got.Sub(died) > 5*time.Second {
 			t.Errorf("the endpoint that died was given after %s (given: %t), want 5 s at the most: there are four ports", got.Sub(died), given)
 		}
