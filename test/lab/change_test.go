@@ -191,7 +191,8 @@ func meanwhile(t *testing.T, x *lab.Target, again func()) {
 		defer close(done)
 		rotate(t, x)
 	}()
-	every := time.NewTicker(3700 * time.Millisecond)
+	const interval = 3700 * time.Millisecond
+	every := time.NewTicker(interval)
 	defer every.Stop()
 	for {
 		select {
@@ -199,6 +200,7 @@ func meanwhile(t *testing.T, x *lab.Target, again func()) {
 			return
 		case <-every.C:
 			again()
+			every.Reset(interval) // what took longer than that is not done twice at once
 		}
 	}
 }
